@@ -18,12 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hybridize.config import FROM_COMMAND_LINE, FROM_DEFAULT, Config, ConfigError, load_config
-from hybridize.decide.model import (
-    Assumption,
-    FileError,
-    ProjectInfo,
-    Report,
-)
+from hybridize.decide.model import Assumption, FileError, ProjectInfo, Report
 from hybridize.source import (
     ImportTable,
     SourceText,

@@ -6,19 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridize.domain.lattice import collapse, join, summarize, widen
-from hybridize.domain.objects import (
-    BOTTOM,
-    Container,
-    Obj,
-    Value,
-    lib,
-    literal,
-    prim,
-    stream,
-    tensor,
-    tup,
-    unknown,
-)
+from hybridize.domain.objects import BOTTOM, Container, Obj, Value, lib, literal, prim, stream, tensor, tup, unknown
 
 HEAP = [Container(kind, (None, line << 16), 0) for kind in ("list", "dict") for line in range(40)]
 DTYPES = [None, "float16", "float32", "float64", "int8", "int32", "int64", "bool", "uint8"]

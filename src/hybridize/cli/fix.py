@@ -5,13 +5,7 @@ from __future__ import annotations
 import argparse
 
 from hybridize.cli.errors import ERROR, NOTHING, SOMETHING, UsageError
-from hybridize.cli.options import (
-    add_config_options,
-    add_output_options,
-    add_paths,
-    add_verbosity,
-    add_verification,
-)
+from hybridize.cli.options import add_config_options, add_output_options, add_paths, add_verbosity, add_verification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,46 +10,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from hybridize.domain.calls import How
-from hybridize.domain.objects import (
-    Cell,
-    Container,
-    Heap,
-    Inst,
-    Lib,
-    Mod,
-    Obj,
-    Stream,
-    Tensor,
-    Tup,
-    Unknown,
-)
+from hybridize.domain.objects import Cell, Container, Heap, Inst, Lib, Mod, Obj, Stream, Tensor, Tup, Unknown
 from hybridize.facts.arguments import comes_out_same
 from hybridize.facts.copies import is_copied_list
 from hybridize.facts.dispatch import is_either
 from hybridize.facts.excused import Excused
 from hybridize.facts.extents import Extents
-from hybridize.facts.guards import (
-    SET_UP,
-    guarded,
-    is_cached,
-    may_hold_tensor,
-    regions,
-    set_up_once,
-    stored,
-)
+from hybridize.facts.guards import SET_UP, guarded, is_cached, may_hold_tensor, regions, set_up_once, stored
 from hybridize.facts.judging import judged
 from hybridize.facts.latent import hands_generator, hands_out, is_latent
 from hybridize.facts.lifted import lifted
 from hybridize.facts.model import Evidence, Fact
-from hybridize.facts.origins import (
-    ELSEWHERE,
-    Root,
-    callees_at,
-    cell_roots,
-    passed_slots,
-    roots,
-    slots_of,
-)
+from hybridize.facts.origins import ELSEWHERE, Root, callees_at, cell_roots, passed_slots, roots, slots_of
 from hybridize.facts.passed import Owners, Passed
 from hybridize.facts.pruned import Pruned
 from hybridize.facts.reasons import (

@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.facts.model import Evidence, Fact, Ternary
-from hybridize.facts.reasons import (
-    OPAQUE,
-    Reason,
-    evidence_of,
-    is_unclear,
-    last_evidence_of,
-    may_be_harmless,
-    order,
-)
+from hybridize.facts.reasons import OPAQUE, Reason, evidence_of, is_unclear, last_evidence_of, may_be_harmless, order
 from hybridize.facts.usage import Used
 
 #: So many places are told.

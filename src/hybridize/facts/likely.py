@@ -11,18 +11,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from hybridize.domain.objects import (
-    NONE,
-    Class,
-    Func,
-    Inst,
-    Lib,
-    LibInst,
-    Obj,
-    Prim,
-    Tensor,
-    Unknown,
-)
+from hybridize.domain.objects import NONE, Class, Func, Inst, Lib, LibInst, Obj, Prim, Tensor, Unknown
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.callgraph import has_own_gradient
 from hybridize.facts.trails import DEPTH, Trail

@@ -6,19 +6,7 @@ from functools import cached_property
 from math import prod
 from typing import Final
 
-from hybridize.domain.objects import (
-    NONE,
-    Container,
-    Inst,
-    Lit,
-    Obj,
-    Prim,
-    Stream,
-    Tensor,
-    Tup,
-    Unknown,
-    Value,
-)
+from hybridize.domain.objects import NONE, Container, Inst, Lit, Obj, Prim, Stream, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, public_shape
 from hybridize.facts.causes import argument_slot, literal_field, origin
 from hybridize.facts.computation import training_step

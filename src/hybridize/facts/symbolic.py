@@ -14,20 +14,7 @@ from typing import Any, Final, TypeAlias
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.lattice import TOO_MANY
 from hybridize.domain.nesting import field_values, held, taken_apart
-from hybridize.domain.objects import (
-    Class,
-    Container,
-    Inst,
-    Lib,
-    LibInst,
-    Mod,
-    Obj,
-    Stream,
-    Tensor,
-    Tup,
-    Unknown,
-    Value,
-)
+from hybridize.domain.objects import Class, Container, Inst, Lib, LibInst, Mod, Obj, Stream, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.origins import callees_at, definitions, passed_slots
 from hybridize.flow.frames import Frame

@@ -39,7 +39,7 @@ from hybridize.flow.cells import Cells
 from hybridize.flow.construction import Construction
 from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.functions import FunctionCalls
-from hybridize.flow.heap import HeapAccess, join_items
+from hybridize.flow.heap import join_items
 from hybridize.flow.imports import Imports
 from hybridize.flow.library_calls import MAX_RULES, LibraryCalls
 from hybridize.flow.parts import Parts

@@ -7,17 +7,7 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import (
-    BOTTOM,
-    Class,
-    Inst,
-    Lib,
-    LibInst,
-    Unknown,
-    Value,
-    Wrapper,
-    tup,
-)
+from hybridize.domain.objects import BOTTOM, Class, Inst, Lib, LibInst, Unknown, Value, Wrapper, tup
 from hybridize.flow.attributes import Attributes
 from hybridize.flow.cells import Cells
 from hybridize.flow.frames import Frame

@@ -7,10 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from hybridize.domain.lattice import join, widen
-from hybridize.domain.objects import (
-    Value,
-    unknown,
-)
+from hybridize.domain.objects import Value, unknown
 from hybridize.flow.attributes import Attributes
 from hybridize.flow.calls import Calls
 from hybridize.flow.cells import Cells

@@ -5,17 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.objects import (
-    BOTTOM,
-    EVERY,
-    STR_V,
-    Lit,
-    Mod,
-    Value,
-    lib,
-    literal,
-    unknown,
-)
+from hybridize.domain.objects import BOTTOM, EVERY, STR_V, Lit, Mod, Value, lib, literal, unknown
 from hybridize.flow.cells import Cells
 from hybridize.flow.frames import Frame
 from hybridize.flow.functions import FunctionCalls

@@ -6,16 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import (
-    BOTTOM,
-    Bound,
-    Class,
-    Inst,
-    LibInst,
-    Obj,
-    Value,
-    unknown,
-)
+from hybridize.domain.objects import BOTTOM, Bound, Class, Inst, LibInst, Obj, Value, unknown
 from hybridize.flow.cells import Cells, registry_class
 from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.parts import Parts

@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hybridize.domain.objects import (
-    BOTTOM,
-    Bound,
-    Class,
-    Container,
-    Func,
-    Stream,
-    Value,
-    Wrapper,
-)
+from hybridize.domain.objects import BOTTOM, Bound, Class, Container, Func, Stream, Value, Wrapper
 from hybridize.flow.cells import Cells
 from hybridize.flow.frames import Frame
-from hybridize.flow.parts import Parts
 
 
 class Notes:

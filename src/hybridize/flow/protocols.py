@@ -4,21 +4,7 @@ from __future__ import annotations
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import (
-    BOTTOM,
-    NONE,
-    Class,
-    Inst,
-    Lib,
-    Lit,
-    Obj,
-    Prim,
-    Stream,
-    Tensor,
-    Tup,
-    Value,
-    unknown,
-)
+from hybridize.domain.objects import BOTTOM, NONE, Class, Inst, Lib, Lit, Obj, Prim, Stream, Tensor, Tup, Value, unknown
 from hybridize.flow.attributes import Attributes
 from hybridize.flow.cells import Cells
 from hybridize.flow.frames import INSTANCES, Frame

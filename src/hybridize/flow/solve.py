@@ -10,18 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hybridize.domain.calls import How
-from hybridize.domain.objects import (
-    BOTTOM,
-    NONE_V,
-    Class,
-    Func,
-    Inst,
-    Mod,
-    Obj,
-    Value,
-    Wrapper,
-    unknown,
-)
+from hybridize.domain.objects import BOTTOM, NONE_V, Class, Func, Inst, Mod, Obj, Value, Wrapper, unknown
 from hybridize.domain.session import Session
 from hybridize.flow.classes import bases_after
 from hybridize.flow.contexts import LEVEL_LIMIT, SMALL_LIMIT, SMALL_PROGRAM

@@ -8,20 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from hybridize.domain.objects import (
-    BOTTOM,
-    NONE,
-    Class,
-    Lib,
-    Mod,
-    Obj,
-    Tup,
-    Value,
-    Wrapper,
-    lib,
-    tup,
-    wrapper,
-)
+from hybridize.domain.objects import BOTTOM, NONE, Class, Lib, Mod, Obj, Tup, Value, Wrapper, lib, tup, wrapper
 from hybridize.domain.tensors import DENSE, NDARRAY, RAGGED, SPARSE, VARIABLE
 from hybridize.library import registry
 

@@ -23,13 +23,7 @@ from hybridize.domain.tensors import (
     join_shapes,
 )
 from hybridize.library.arithmetic import promoted
-from hybridize.library.convert import (
-    PYTHON_NP,
-    PYTHON_TF,
-    alike,
-    dtype_of,
-    narrowed,
-)
+from hybridize.library.convert import PYTHON_NP, PYTHON_TF, alike, dtype_of, narrowed
 from hybridize.library.index import lookup
 from hybridize.library.lengths import length_of
 from hybridize.library.spec import Call

@@ -13,23 +13,8 @@ from typing import Any, Final, TypeAlias
 from hybridize.domain.lattice import each, join_all
 from hybridize.domain.objects import BOTTOM, Value, tensor, tup
 from hybridize.domain.objects import unknown as unknown_object
-from hybridize.domain.tensors import (
-    DENSE,
-    RAGGED,
-    SPARSE,
-    UNRESOLVED,
-    Shape,
-)
-from hybridize.library.arguments import (
-    INFER,
-    NOTHING,
-    Args,
-    Impossible,
-    Operand,
-    Unsure,
-    first_parameter,
-    positions,
-)
+from hybridize.domain.tensors import DENSE, RAGGED, SPARSE, UNRESOLVED, Shape
+from hybridize.library.arguments import INFER, NOTHING, Args, Impossible, Operand, Unsure, first_parameter, positions
 from hybridize.library.spec import Call, Rule, Spec
 
 DtypeRule: TypeAlias = "Callable[[Args], str | None]"

@@ -7,10 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.lattice import (
-    join,
-    varying,
-)
+from hybridize.domain.lattice import join, varying
 from hybridize.domain.objects import (
     BOOL_V,
     BOTTOM,

@@ -3,20 +3,7 @@ tensors gather (TensorFlow guide "Introduction to tensor slicing"; NumPy "Indexi
 
 from __future__ import annotations
 
-from hybridize.domain.objects import (
-    BOTTOM,
-    NONE,
-    Container,
-    Lit,
-    Obj,
-    Prim,
-    Tensor,
-    Tup,
-    Value,
-    Wrapper,
-    prim,
-    tensor,
-)
+from hybridize.domain.objects import BOTTOM, NONE, Container, Lit, Obj, Prim, Tensor, Tup, Value, Wrapper, prim, tensor
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, UNRESOLVED, VARIABLE, Dim, Shape, blurred
 from hybridize.library.convert import PYTHON_NP, type_of_value
 from hybridize.library.shapes import broadcast_all

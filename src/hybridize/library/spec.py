@@ -12,17 +12,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import (
-    BOTTOM,
-    NONE_V,
-    Cell,
-    Container,
-    LibInst,
-    Lit,
-    Obj,
-    Value,
-    unknown,
-)
+from hybridize.domain.objects import BOTTOM, NONE_V, Cell, Container, LibInst, Lit, Obj, Value, unknown
 from hybridize.library.engine import EngineApi
 from hybridize.records import dataclass, field
 

@@ -2,14 +2,7 @@
 
 from hybridize.rewrite.diff import unified_diff
 from hybridize.rewrite.files import apply
-from hybridize.rewrite.model import (
-    DecoratorChange,
-    DecoratorDialect,
-    Edit,
-    FilePlan,
-    FileResult,
-    WriteOutcome,
-)
+from hybridize.rewrite.model import DecoratorChange, DecoratorDialect, Edit, FilePlan, FileResult, WriteOutcome
 from hybridize.rewrite.plan import plan_edits, plan_file
 from hybridize.rewrite.verify import verify
 

@@ -11,20 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import (
-    NONE,
-    Bound,
-    Container,
-    Func,
-    Inst,
-    LibInst,
-    Lit,
-    Obj,
-    Tensor,
-    Tup,
-    Unknown,
-    Value,
-)
+from hybridize.domain.objects import NONE, Bound, Container, Func, Inst, LibInst, Lit, Obj, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence

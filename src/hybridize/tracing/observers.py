@@ -10,21 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import (
-    Bound,
-    Class,
-    Func,
-    Heap,
-    Inst,
-    Lib,
-    Lit,
-    Mod,
-    Obj,
-    Stream,
-    Tup,
-    Value,
-    Wrapper,
-)
+from hybridize.domain.objects import Bound, Class, Func, Heap, Inst, Lib, Lit, Mod, Obj, Stream, Tup, Value, Wrapper
 from hybridize.facts.model import Evidence
 from hybridize.program import ir
 from hybridize.program.index import index_of

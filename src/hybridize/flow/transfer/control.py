@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hybridize.domain.lattice import join, widen
-from hybridize.domain.objects import (
-    BOTTOM,
-    NONE_V,
-    Stream,
-    Unknown,
-)
+from hybridize.domain.objects import BOTTOM, NONE_V, Stream, Unknown
 from hybridize.flow import steps
 from hybridize.flow.engine import Engine, Handler
 from hybridize.flow.frames import Frame

@@ -5,12 +5,7 @@ from __future__ import annotations
 from hybridize.domain.objects import Value
 from hybridize.domain.tensors import DYNAMIC, SYMBOLIC, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.keras.reshaping import batch_dot
-from hybridize.library.operands import (
-    Args,
-    Impossible,
-    ShapeRule,
-    Unsure,
-)
+from hybridize.library.operands import Args, Impossible, ShapeRule, Unsure
 from hybridize.library.shapes import (
     axis_of,
     broadcast_all,

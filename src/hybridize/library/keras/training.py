@@ -26,13 +26,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
-from hybridize.domain.tensors import (
-    BATCH,
-    DENSE,
-    NDARRAY,
-    UNRESOLVED,
-    Dim,
-)
+from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, UNRESOLVED, Dim
 from hybridize.library.keras.batches import batch_dim, batch_of, run_mode
 from hybridize.library.keras.callbacks import run_callbacks
 from hybridize.library.keras.core import batch_size, call_layer, call_library_model, nothing

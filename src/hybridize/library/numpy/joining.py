@@ -10,12 +10,7 @@ from hybridize.domain.tensors import UNRESOLVED, Dim, Shape
 from hybridize.library.arithmetic import contraction
 from hybridize.library.lengths import length_of
 from hybridize.library.operands import Args, Operand, Unsure
-from hybridize.library.shapes import (
-    concatenated,
-    product_of,
-    stacked,
-    sum_of,
-)
+from hybridize.library.shapes import concatenated, product_of, stacked, sum_of
 
 Dims = tuple[Dim, ...]
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.lattice import (
-    join,
-)
+from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOOL_V,
     BOTTOM,

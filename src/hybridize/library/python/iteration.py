@@ -20,9 +20,7 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.library.protocols import order
-from hybridize.library.python.functions import (
-    FUNCTIONS as BUILTINS,
-)
+from hybridize.library.python.functions import FUNCTIONS as BUILTINS
 from hybridize.library.python.rules import (
     call_back,
     change,

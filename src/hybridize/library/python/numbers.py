@@ -6,19 +6,7 @@ import math
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import (
-    BOTTOM,
-    FLOAT_V,
-    INT_V,
-    NONE_V,
-    Lit,
-    Tensor,
-    Value,
-    literal,
-    prim,
-    tup,
-    unknown,
-)
+from hybridize.domain.objects import BOTTOM, FLOAT_V, INT_V, NONE_V, Lit, Tensor, Value, literal, prim, tup, unknown
 from hybridize.library.lengths import hold_alike, note_length
 from hybridize.library.operators import SPECIAL, binary, compare, inplace, unary
 from hybridize.library.python.rules import (

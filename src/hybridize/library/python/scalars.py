@@ -5,10 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Final
 
-from hybridize.domain.lattice import (
-    join,
-    varying,
-)
+from hybridize.domain.lattice import join, varying
 from hybridize.domain.objects import (
     BOOL_V,
     BOTTOM,

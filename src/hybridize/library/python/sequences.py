@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.lattice import (
-    join,
-    join_all,
-)
+from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import (
     BOTTOM,
     INT_V,

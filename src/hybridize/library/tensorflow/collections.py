@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import (
-    NONE_V,
-    Container,
-    Tup,
-    Value,
-    tensor,
-)
+from hybridize.domain.objects import NONE_V, Container, Tup, Value, tensor
 from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Shape
 from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import (

@@ -25,14 +25,7 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SPARSE, UNRESOLVED, VARIABLE, Dim
-from hybridize.library.convert import (
-    PYTHON_TF,
-    dim_of,
-    dtype_of,
-    shape_of,
-    shape_value,
-    type_of_value,
-)
+from hybridize.library.convert import PYTHON_TF, dim_of, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.spec import Call, ClassSpec, Spec
 from hybridize.library.structures import fields_of, leaves, map_structure, map_structures

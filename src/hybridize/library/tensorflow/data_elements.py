@@ -6,25 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import (
-    BOTTOM,
-    Container,
-    Obj,
-    Stream,
-    Tensor,
-    Tup,
-    Value,
-    stream,
-    tensor,
-    tup,
-    unknown,
-)
-from hybridize.domain.tensors import (
-    DENSE,
-    NDARRAY,
-    VARIABLE,
-    Shape,
-)
+from hybridize.domain.objects import BOTTOM, Container, Obj, Stream, Tensor, Tup, Value, stream, tensor, tup, unknown
+from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE, Shape
 from hybridize.library.convert import PYTHON_TF, type_of_value
 from hybridize.library.spec import Call
 

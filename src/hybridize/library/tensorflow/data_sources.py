@@ -7,25 +7,8 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import (
-    BOTTOM,
-    NONE_V,
-    Container,
-    LibInst,
-    Obj,
-    Stream,
-    Tup,
-    Value,
-    tensor,
-    tup,
-    unknown,
-)
-from hybridize.domain.tensors import (
-    DENSE,
-    DYNAMIC,
-    RAGGED,
-    Dim,
-)
+from hybridize.domain.objects import BOTTOM, NONE_V, Container, LibInst, Obj, Stream, Tup, Value, tensor, tup, unknown
+from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, Dim
 from hybridize.library.convert import PYTHON_TF, dim_of, dtype_of, shape_of, type_of_value
 from hybridize.library.spec import Call, Spec
 from hybridize.library.tensorflow.data_elements import (

@@ -8,19 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from hybridize.domain.objects import (
-    BOOL_V,
-    INT_V,
-    NONE_V,
-    STR_V,
-    Value,
-    lib,
-    literal,
-    prim,
-    stream,
-    tup,
-    unknown,
-)
+from hybridize.domain.objects import BOOL_V, INT_V, NONE_V, STR_V, Value, lib, literal, prim, stream, tup, unknown
 from hybridize.domain.session import cached
 from hybridize.library.convert import SHAPE_KIND, dtype_of
 from hybridize.library.spec import Call, Rule, Spec

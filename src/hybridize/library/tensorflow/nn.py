@@ -7,19 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Value
 from hybridize.domain.tensors import DYNAMIC, Dim, Shape, blurred
-from hybridize.library.operands import (
-    INFER,
-    Args,
-    Unsure,
-    agreed,
-    common,
-    fixed,
-    group,
-    op,
-    record,
-    same,
-    value_rule,
-)
+from hybridize.library.operands import INFER, Args, Unsure, agreed, common, fixed, group, op, record, same, value_rule
 from hybridize.library.shapes import axis_of, broadcast_all, like, product_of, reduced, scalar, window
 from hybridize.library.spec import Spec
 

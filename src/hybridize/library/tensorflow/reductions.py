@@ -25,16 +25,7 @@ from hybridize.library.operands import (
     tensor_rule,
     value_rule,
 )
-from hybridize.library.shapes import (
-    axis_of,
-    broadcast_all,
-    like,
-    reduced,
-    reduction,
-    scalar,
-    swapped,
-    unsized,
-)
+from hybridize.library.shapes import axis_of, broadcast_all, like, reduced, reduction, scalar, swapped, unsized
 from hybridize.library.spec import Call, Rule, Spec
 
 _REDUCE: Final = """

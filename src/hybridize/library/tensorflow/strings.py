@@ -6,17 +6,7 @@ from typing import Final
 
 from hybridize.domain.objects import NONE_V, Value, tensor
 from hybridize.domain.tensors import DYNAMIC, RAGGED, Shape
-from hybridize.library.operands import (
-    Args,
-    ShapeRule,
-    Unsure,
-    ValueRule,
-    chosen,
-    fixed,
-    group,
-    op,
-    value_rule,
-)
+from hybridize.library.operands import Args, ShapeRule, Unsure, ValueRule, chosen, fixed, group, op, value_rule
 from hybridize.library.shapes import broadcast_all, like, reduced, scalar
 from hybridize.library.spec import Spec
 from hybridize.library.tensorflow.shaping import listed
