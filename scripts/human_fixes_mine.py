@@ -13,7 +13,8 @@ from pathlib import Path
 from hybridize.study.history import Blobs, GitError, RawCommit, RawFile, Repository, log
 from hybridize.study.keyword import Keyword
 from hybridize.study.mine import decode_source
-from hybridize.study.uses import FileUses, Use, find_uses
+from hybridize.study.uses import find_uses
+from hybridize.study.uses_data import FileUses, Use
 from hybridize.study.wrappers import Wrappers
 
 KINDS = ("added", "removed", "arguments", "signature", "relocated")

@@ -24,7 +24,7 @@ from hybridize.library.index import (
     symbols,
     versions,
 )
-from hybridize.library.index.tables import DATA, TABLES
+from hybridize.library.index.tables import DATA, TABLES, aliases_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -204,9 +204,9 @@ def test_version_1_symbols_are_their_own_unless_they_are_the_same_object() -> No
 
 
 def test_aliases_are_listed_on_demand() -> None:
-    assert entry("tf.math.add").aliases[:2] == ("tf.add", "tf.compat.v1.add")
-    assert entry("keras.Model").aliases == ("keras.models.Model",)
-    assert "keras.models.Model.fit" in entry("keras.Model.fit").aliases
+    assert aliases_of("tf.math.add")[:2] == ("tf.add", "tf.compat.v1.add")
+    assert aliases_of("keras.Model") == ("keras.models.Model",)
+    assert "keras.models.Model.fit" in aliases_of("keras.Model.fit")
 
 
 class TestParameters:

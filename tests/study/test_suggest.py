@@ -13,7 +13,8 @@ from hybridize.study.history import Repository
 from hybridize.study.mine import MineOptions, Miner
 from hybridize.study.store import connect, suggestions
 from hybridize.study.suggest import suggest, suggest_all
-from hybridize.study.uses import EMPTY, find_uses
+from hybridize.study.uses import find_uses
+from hybridize.study.uses_data import EMPTY
 
 sys.path.insert(0, str(Path(__file__).parent))
 from histories import History

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridize.study.keyword import DEFAULT, Keyword
-from hybridize.study.uses import FileUses, find_uses
+from hybridize.study.uses import find_uses
+from hybridize.study.uses_data import FileUses
 
 
 def uses(source: str, keyword: Keyword = DEFAULT) -> FileUses:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, Class, Func, Lit, Value
+from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame
 from hybridize.source.roles import is_test_path
-
-if TYPE_CHECKING:
-    from hybridize.flow.solve import Solver
 
 #: What test runners call before the tests of a class or module.
 SETUP: Final = (
@@ -38,10 +36,20 @@ _MOST_CASES: Final = 24
 _ROUNDS: Final = 3
 
 
+class Runner(Protocol):
+    """Who calls functions that nothing of the program calls."""
+
+    @property
+    def engine(self) -> Engine: ...
+    def all_functions(self) -> list[Func]: ...
+    def receiver_kind(self, func: Func) -> str: ...
+    def call_unknown(self, func: Func, given: Mapping[str, Value] | None = ...) -> Value: ...
+
+
 class Tests:
     """Finds the tests of a program and calls them as their runner would."""
 
-    def __init__(self, solver: Solver) -> None:
+    def __init__(self, solver: Runner) -> None:
         self.solver = solver
         self.engine = solver.engine
         self.world = solver.engine.world

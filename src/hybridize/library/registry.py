@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from hybridize.domain.objects import Class, Inst, LibInst, Obj
 from hybridize.domain.session import imported
@@ -16,6 +16,9 @@ from hybridize.library.index import canonical, known_package, lookup
 from hybridize.library.python.packages import MODULES
 from hybridize.library.spec import ClassSpec, Rule, Spec
 
+#: What builds on models, and is asked for those of whole families of names.
+_ALIASES: Final = "hybridize.library.tensorflow.aliases"
+_FAMILIES: Final = "hybridize.library.python.families"
 _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "tf": (
         "hybridize.library.tensorflow.core",
@@ -113,14 +116,10 @@ def function_spec(name: str) -> Spec | None:
     """The model of a library function: its own, or that of the family of names it belongs to."""
     found: Spec | None = _table(root_of(name), "FUNCTIONS").get(name)
     if found is None and name.startswith(("tf.compat.v1.", "tf.raw_ops.")):
-        from hybridize.library.tensorflow.aliases import alias_spec
-
-        return alias_spec(name)
+        return cast("Spec | None", imported(_ALIASES).alias_spec(name))
     if found is not None or root_of(name) in _TABLES or _owner_is_class(name):
         return found
-    from hybridize.library.python.families import family_function  # the families build on rules that build on this
-
-    return family_function(name)
+    return cast("Spec | None", imported(_FAMILIES).family_function(name))
 
 
 @cache
@@ -129,9 +128,7 @@ def class_spec(name: str) -> ClassSpec | None:
     found: ClassSpec | None = _table(root_of(name), "CLASSES").get(name)
     if found is not None or root_of(name) in _TABLES or name in _table(root_of(name), "FUNCTIONS"):
         return found
-    from hybridize.library.python.families import family_class
-
-    return family_class(name)
+    return cast("ClassSpec | None", imported(_FAMILIES).family_class(name))
 
 
 def _owner_is_class(name: str) -> bool:

@@ -11,8 +11,9 @@ from hybridize.facts.callgraph import reachable
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.repairs.bench import NOTHING, Bench, may_be_tensor, numbers
+from hybridize.repairs.edits import NewImport, TextEdit
 from hybridize.repairs.fields import Use, field_of, field_uses, global_uses, is_constructor
-from hybridize.repairs.model import Cause, Change, NewImport, NotOffered, Repair, RepairExample, TextEdit
+from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.settings import propose_setting
 from hybridize.repairs.text import SourceFile, end, start
 from hybridize.source.syntax import walk

@@ -9,7 +9,8 @@ from typing import Final
 from hybridize.domain.objects import Lit, Prim, Tensor
 from hybridize.domain.tensors import is_dynamic
 from hybridize.repairs.bench import Bench, is_tensor
-from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
+from hybridize.repairs.edits import TextEdit
+from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.source import Role
 from hybridize.source.syntax import walk

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Collection, Sequence
 
 from hybridize.records import dataclass
+from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.flow_of_names import bound_by, forbidden, reads, used_later
-from hybridize.repairs.model import NotOffered, TextEdit
+from hybridize.repairs.model import NotOffered
 from hybridize.repairs.names import bound_in, scopes_around
 from hybridize.repairs.printing import laid_out
 from hybridize.repairs.text import FunctionNode, SourceFile, end, first_line, start

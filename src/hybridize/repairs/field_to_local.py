@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import Inst
 from hybridize.repairs.bench import Bench
+from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.fields import (
     Use,
     field_of,
@@ -18,7 +19,7 @@ from hybridize.repairs.fields import (
     read_by_strangers,
     receiver,
 )
-from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
+from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.names import local_name
 from hybridize.repairs.passed_field import Passed, handed, passed
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from hybridize.domain.objects import Tensor
 from hybridize.program.ir import Code
 from hybridize.repairs.bench import NOTHING, Bench, numbers
+from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.literal_uses import Uses
-from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
+from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 
 _LARGEST = 2**31 - 1
 

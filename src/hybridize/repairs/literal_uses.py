@@ -10,8 +10,9 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.records import dataclass, field
 from hybridize.repairs.bench import Bench
+from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.log_setup import LEVELS
-from hybridize.repairs.model import NotOffered, TextEdit
+from hybridize.repairs.model import NotOffered
 from hybridize.repairs.text import FunctionNode, SourceFile
 from hybridize.source.syntax import walk
 from hybridize.tracing.views import position_of

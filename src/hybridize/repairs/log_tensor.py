@@ -8,8 +8,9 @@ from typing import Final
 
 from hybridize.program.ir import Code
 from hybridize.repairs.bench import Bench
+from hybridize.repairs.edits import NewImport
 from hybridize.repairs.log_setup import LEVELS, NAMES, WARNING, LogSetup, around, log_setup
-from hybridize.repairs.model import Cause, Change, NewImport, NotOffered, Repair, RepairExample
+from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.pieces import Formatter, Piece, is_text
 from hybridize.repairs.printing import arguments_of, laid_out
 from hybridize.repairs.text import SourceFile, end, start

@@ -15,8 +15,8 @@ from hybridize.domain.tensors import DENSE, NDARRAY
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.repairs.bench import NOTHING, Bench, numbers
+from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.flow_of_names import bound_by, forbidden, reads
-from hybridize.repairs.model import TextEdit
 from hybridize.repairs.text import SourceFile, end, start
 from hybridize.source.syntax import children, walk
 

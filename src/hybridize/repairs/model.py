@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from hybridize.facts.model import Evidence
 from hybridize.records import dataclass
+from hybridize.repairs.edits import NewImport, Place, TextEdit
 
 if TYPE_CHECKING:
     from hybridize.facts.reasons import Reason
@@ -14,28 +15,6 @@ if TYPE_CHECKING:
     from hybridize.repairs.bench import Bench
     from hybridize.rules.model import RuleHit
     from hybridize.tracing.views import FunctionView
-
-#: Line (from 1) and column (in UTF-8 bytes, from 0), as in syntax trees.
-Place: TypeAlias = "tuple[int, int]"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class TextEdit:
-    """The text of a file from `start` to `end` becomes `text`, whose lines end in `\\n` whatever the file's do."""
-
-    path: str
-    start: Place
-    end: Place
-    text: str
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class NewImport:
-    """`import module as alias` that a file needs at its top."""
-
-    path: str
-    module: str
-    alias: str
 
 
 @dataclass(frozen=True, slots=True)

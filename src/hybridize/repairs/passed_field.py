@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.repairs.bench import Bench
+from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.fields import Use, is_preceded
-from hybridize.repairs.model import TextEdit
 from hybridize.repairs.names import local_name
 from hybridize.repairs.text import FunctionNode, SourceFile, end
 from hybridize.source.syntax import walk

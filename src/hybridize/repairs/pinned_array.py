@@ -15,7 +15,8 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, field
 from hybridize.repairs.bench import Bench
-from hybridize.repairs.model import Cause, Change, NewImport, NotOffered, Place, Repair, RepairExample, TextEdit
+from hybridize.repairs.edits import NewImport, Place, TextEdit
+from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.text import SourceFile
 from hybridize.tracing.meetings import clash, met
 from hybridize.tracing.views import FrameView

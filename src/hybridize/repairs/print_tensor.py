@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from hybridize.repairs.bench import Bench
-from hybridize.repairs.model import Cause, Change, NewImport, Repair, RepairExample
+from hybridize.repairs.edits import NewImport
+from hybridize.repairs.model import Cause, Change, Repair, RepairExample
 from hybridize.repairs.pieces import Formatter, is_text
 from hybridize.repairs.printing import arguments_of, laid_out
 from hybridize.repairs.text import SourceFile, end, start

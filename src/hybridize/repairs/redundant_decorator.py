@@ -12,7 +12,8 @@ from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.decorators import decorated
-from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
+from hybridize.repairs.edits import TextEdit
+from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.text import end, start
 
 #: Microseconds that tracing may take for all the places that a function is called at.

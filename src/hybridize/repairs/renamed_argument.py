@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from hybridize.repairs.bench import Bench
-from hybridize.repairs.model import Cause, Change, Repair, RepairExample, TextEdit
+from hybridize.repairs.edits import TextEdit
+from hybridize.repairs.model import Cause, Change, Repair, RepairExample
 from hybridize.rules.misuse.renamed_argument import RENAMED
 
 

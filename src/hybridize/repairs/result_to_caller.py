@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 from hybridize.program.ir import Code
 from hybridize.repairs.bench import Bench, is_tensor
-from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
+from hybridize.repairs.edits import TextEdit
+from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.text import SourceFile, end, start
 from hybridize.source.syntax import walk
 

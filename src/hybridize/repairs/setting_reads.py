@@ -10,8 +10,9 @@ from hybridize.facts.origins import callees_at
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.repairs.bench import Bench
+from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.fields import Use
-from hybridize.repairs.model import NotOffered, TextEdit
+from hybridize.repairs.model import NotOffered
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
 

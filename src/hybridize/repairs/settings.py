@@ -13,9 +13,10 @@ from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.regex import regex
 from hybridize.repairs.bench import NOTHING, Bench, numbers
+from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.field_reads import all_uses, looked_through, owner_at, readable, require_plain
 from hybridize.repairs.fields import Use, global_names, is_constructor, kind_of_use
-from hybridize.repairs.model import Cause, Change, NotOffered, TextEdit
+from hybridize.repairs.model import Cause, Change, NotOffered
 from hybridize.repairs.setting_reads import Reads, lazy_default
 from hybridize.repairs.text import SourceFile, end, start
 from hybridize.source.syntax import walk

@@ -9,7 +9,8 @@ from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import NDARRAY, arrived
 from hybridize.records import dataclass
 from hybridize.repairs.bench import NOTHING, Bench
-from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
+from hybridize.repairs.edits import TextEdit
+from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from hybridize.records import dataclass
-from hybridize.repairs.model import Place, TextEdit
+from hybridize.repairs.edits import Place, TextEdit
 from hybridize.source.reading import split_lines
 from hybridize.source.syntax import parents
 

@@ -2,8 +2,9 @@
 
 from hybridize.rewrite.diff import unified_diff
 from hybridize.rewrite.files import apply
+from hybridize.rewrite.kinds import plan_file
 from hybridize.rewrite.model import DecoratorChange, DecoratorDialect, Edit, FilePlan, FileResult, WriteOutcome
-from hybridize.rewrite.plan import plan_edits, plan_file
+from hybridize.rewrite.plan import plan_edits
 from hybridize.rewrite.verify import verify
 
 __all__ = [

@@ -9,7 +9,8 @@ import tokenize
 from collections.abc import Callable, Iterable
 
 from hybridize.records import dataclass, field, replace
-from hybridize.repairs.model import Bundle, NewImport, TextEdit
+from hybridize.repairs.edits import NewImport, TextEdit
+from hybridize.repairs.model import Bundle
 from hybridize.rewrite.imports import import_edit
 from hybridize.rewrite.model import Edit, apply_edits
 from hybridize.rewrite.propose import parse

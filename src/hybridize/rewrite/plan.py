@@ -5,25 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from hybridize.rewrite.model import DecoratorChange, FilePlan, FileResult, KnownNames, apply_edits
+from hybridize.rewrite.model import DecoratorChange, FileResult, KnownNames, apply_edits
 from hybridize.rewrite.propose import ParsedFile, Proposal, propose
 from hybridize.rewrite.verify import verify_against
-
-
-def plan_file(plan: FilePlan, source: bytes) -> FileResult:
-    """The result of a file's plan for these bytes; a notebook's lines are those of the text of its code cells."""
-    if plan.path.suffix != ".ipynb":
-        return plan_edits(source, plan.changes, path=plan.path, known_names=plan.known_names)
-    from hybridize.rewrite.notebook import plan_notebook
-    from hybridize.source.model import FileRef, SourceError
-    from hybridize.source.reading import decode_source
-
-    name = plan.path.as_posix()
-    notebook = decode_source(FileRef(name, name), source)
-    if isinstance(notebook, SourceError):
-        dropped = tuple((change, notebook.message) for change in plan.changes)
-        return FileResult(plan.path, source, source, (), (), (), dropped)
-    return plan_notebook(notebook, plan.changes, known_names=plan.known_names)
 
 
 def plan_edits(

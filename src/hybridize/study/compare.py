@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
-from hybridize.study.uses import EMPTY, FileUses, Function, Use
+from hybridize.study.uses_data import EMPTY, FileUses, Function, Use
 
 SAME_NAME_SIMILARITY: Final = 0.4
 OTHER_NAME_SIMILARITY: Final = 0.6

@@ -18,7 +18,8 @@ from hybridize.study.history import Blobs, GitError, RawCommit, RawFile, Reposit
 from hybridize.study.keyword import Keyword
 from hybridize.study.mined import Mined, MinedFile, function_changes, keep_changeset
 from hybridize.study.store import now, transaction
-from hybridize.study.uses import EMPTY, FileUses, Outside, find_uses
+from hybridize.study.uses import find_uses
+from hybridize.study.uses_data import EMPTY, FileUses, Outside
 from hybridize.study.wrappers import Wrappers
 
 CACHE_SIZE: Final = 1024

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from hybridize.study.history import RawCommit, RawFile
 from hybridize.study.store import commit_item, put_text
-from hybridize.study.uses import MODULE, FileUses, Outside, Use
+from hybridize.study.uses_data import MODULE, FileUses, Outside, Use
 
 
 @dataclass(frozen=True, slots=True)

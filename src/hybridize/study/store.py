@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from hybridize import __version__
 from hybridize.study.schema import DatabaseError, connect, transaction
-from hybridize.study.uses import Outside
+from hybridize.study.uses_data import Outside
 
 __all__ = [
     "ChangedFile",

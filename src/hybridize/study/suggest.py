@@ -24,7 +24,8 @@ from hybridize.study.compare import Event, FilePair, compare
 from hybridize.study.keyword import DEFAULT, Keyword
 from hybridize.study.rulediff import RuleRunner, Sides, compare_rules, likely_category
 from hybridize.study.store import SuggestionRow, file_changes, replace_suggestions
-from hybridize.study.uses import EMPTY, Use, find_uses
+from hybridize.study.uses import find_uses
+from hybridize.study.uses_data import EMPTY, Use
 
 Kind = Literal[
     "add_decorator",

@@ -13,7 +13,7 @@ import tokenize
 from typing import Final, Literal
 
 from hybridize.study.keyword import Keyword
-from hybridize.study.uses import MODULE, FileUses, Function, Use
+from hybridize.study.uses_data import MODULE, FileUses, Function, Use
 from hybridize.study.uses_lines import split_lines
 
 _DEFINITION: Final = re.compile(r"^([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)")

@@ -14,7 +14,8 @@ from typing import Final
 from hybridize.study import tree
 from hybridize.study.history import Blobs, GitError, Repository
 from hybridize.study.keyword import Keyword
-from hybridize.study.uses import Outside, find_uses
+from hybridize.study.uses import find_uses
+from hybridize.study.uses_data import Outside
 
 MOST_FILES: Final = 300
 """Files of the newest commit that are searched for makers."""

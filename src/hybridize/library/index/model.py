@@ -61,13 +61,6 @@ class Entry:
     type_name: str | None = None
 
     @property
-    def aliases(self) -> tuple[str, ...]:
-        """The other public names, sorted. Costs a pass over the package's names: for reports, not for analysis."""
-        from hybridize.library.index.tables import aliases_of
-
-        return aliases_of(self.name)
-
-    @property
     def is_class(self) -> bool:
         """Whether it can have members: a class, or a scalar type of NumPy."""
         return self.kind == "class" or (self.kind == "dtype" and self.value is None)
