@@ -1,47 +1,19 @@
-"""Lowering of expressions to instructions."""
+"""Lowering of expressions to instructions; each function returns the slot of the value."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from hybridize.program import ir
-from hybridize.program.builder import Builder, position
-from hybridize.program.ir import NO_SLOT, Block, Instr, Param
-from hybridize.program.scopes import FunctionNode
+from hybridize.program.builder import position
+from hybridize.program.definitions import make_function
+from hybridize.program.ir import NO_SLOT, Block, Instr
+from hybridize.program.operators import BINARY, COMPARE, UNARY
+from hybridize.program.scope_lowering import Lowering, Refinement
+from hybridize.program.targets import bind_target, own_field
 from hybridize.source.syntax import walk
-
-Refinement: TypeAlias = tuple[str, str, int, bool]  # variable, kind, slot of classes, polarity
-
-BINARY: Final[dict[type[ast.operator], str]] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.MatMult: "@",
-    ast.Div: "/",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.BitAnd: "&",
-    ast.FloorDiv: "//",
-}
-UNARY: Final[dict[type[ast.unaryop], str]] = {ast.Invert: "~", ast.Not: "not", ast.UAdd: "+", ast.USub: "-"}
-COMPARE: Final[dict[type[ast.cmpop], str]] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-    ast.In: "in",
-    ast.NotIn: "not in",
-}
 
 
 def _conversion(node: ast.FormattedValue) -> str:
@@ -62,369 +34,305 @@ def _texts(node: ast.JoinedStr) -> tuple[str | None, ...]:
     return tuple(found)
 
 
-class ExpressionLowering(Builder):
-    """Lowers expressions; each method returns the slot of the value."""
+def _name(low: Lowering, node: ast.Name) -> int:
+    return low.load(node.id, position(node))
 
-    def expr(self, node: ast.expr) -> int:
-        """The slot of an expression's value."""
-        return _EXPRESSIONS[type(node)](self, node)
 
-    def optional(self, node: ast.expr | None) -> int:
-        """The slot of an optional part, `NO_SLOT` if absent."""
-        return NO_SLOT if node is None else self.expr(node)
+def _constant(low: Lowering, node: ast.Constant) -> int:
+    return low.constant(node.value)
 
-    def name(self, node: ast.Name) -> int:
-        return self.load(node.id, position(node))
 
-    def const(self, node: ast.Constant) -> int:
-        return self.constant(node.value)
+def _attribute(low: Lowering, node: ast.Attribute) -> int:
+    if low.lists.watched:
+        low.lists.attribute_read(low, node)
+    if low.own_fields and (own := own_field(low, node)) in low.env:
+        return low.env[own]
+    owner = low.expr(node.value)
+    dst = low.slot()
+    end = node.end_lineno or node.lineno
+    # The attribute's own line: a chain may span several.
+    line = end if end != node.lineno else node.lineno
+    low.emit(ir.Attr(line << 16 | min(node.col_offset, 0xFFFF), dst, owner, low.mangle(node.attr)))
+    return dst
 
-    def attribute(self, node: ast.Attribute) -> int:
-        if self.own_fields and (own := self._own_field(node)) in self.env:
-            return self.env[own]
-        owner = self.expr(node.value)
-        dst = self.slot()
-        end = node.end_lineno or node.lineno
-        # The attribute's own line: a chain may span several.
-        line = end if end != node.lineno else node.lineno
-        self.emit(ir.Attr(line << 16 | min(node.col_offset, 0xFFFF), dst, owner, self.mangle(node.attr)))
-        return dst
 
-    def subscript(self, node: ast.Subscript) -> int:
-        owner = self.expr(node.value)
-        index = self.expr(node.slice)
-        dst = self.slot()
-        self.emit(ir.Item(position(node), dst, owner, index))
-        return dst
+def _subscript(low: Lowering, node: ast.Subscript) -> int:
+    if low.lists.watched:
+        low.lists.item_read(low, node)
+    owner = low.expr(node.value)
+    index = low.expr(node.slice)
+    dst = low.slot()
+    low.emit(ir.Item(position(node), dst, owner, index))
+    return dst
 
-    def slice(self, node: ast.Slice) -> int:
-        parts = (self.optional(node.lower), self.optional(node.upper), self.optional(node.step))
-        dst = self.slot()
-        self.emit(ir.Slice(position(node), dst, *parts))
-        return dst
 
-    def call(self, node: ast.Call) -> int:
-        func = self.expr(node.func)
-        args = self.elements(node.args)
-        keywords = tuple((kw.arg, self.expr(kw.value)) for kw in node.keywords)
-        dst = self.slot()
-        self.emit(ir.Call(position(node), dst, func, args, keywords))
-        return dst
+def _slice(low: Lowering, node: ast.Slice) -> int:
+    parts = (low.optional(node.lower), low.optional(node.upper), low.optional(node.step))
+    dst = low.slot()
+    low.emit(ir.Slice(position(node), dst, *parts))
+    return dst
 
-    def elements(self, nodes: Sequence[ast.expr]) -> tuple[tuple[int, bool], ...]:
-        """Slots of elements, each with whether it is starred."""
-        return tuple([(self.expr(n.value), True) if type(n) is ast.Starred else (self.expr(n), False) for n in nodes])
 
-    def tuple_(self, node: ast.Tuple) -> int:
-        return self._sequence(ir.Tuple, node)
+def _call(low: Lowering, node: ast.Call) -> int:
+    func = low.expr(node.func)
+    args = low.elements(node.args)
+    keywords = tuple((kw.arg, low.expr(kw.value)) for kw in node.keywords)
+    dst = low.slot()
+    low.emit(ir.Call(position(node), dst, func, args, keywords))
+    return dst
 
-    def list_(self, node: ast.List) -> int:
-        return self._sequence(ir.List, node)
 
-    def set_(self, node: ast.Set) -> int:
-        return self._sequence(ir.Set, node)
+def _tuple(low: Lowering, node: ast.Tuple) -> int:
+    return _sequence(low, ir.Tuple, node)
 
-    def _sequence(self, op: type[ir.Tuple | ir.List | ir.Set], node: ast.Tuple | ast.List | ast.Set) -> int:
-        items = self.elements(node.elts)
-        dst = self.slot()
-        self.emit(op(position(node), dst, items))
-        return dst
 
-    def dict_(self, node: ast.Dict) -> int:
-        items = tuple((self.optional(k), self.expr(v)) for k, v in zip(node.keys, node.values, strict=True))
-        dst = self.slot()
-        self.emit(ir.Dict(position(node), dst, items))
-        return dst
+def _list(low: Lowering, node: ast.List) -> int:
+    return _sequence(low, ir.List, node)
 
-    def binary(self, node: ast.BinOp) -> int:
-        left, right = self.expr(node.left), self.expr(node.right)
-        dst = self.slot()
-        self.emit(ir.Binary(position(node), dst, BINARY[type(node.op)], left, right))
-        return dst
 
-    def unary(self, node: ast.UnaryOp) -> int:
-        operand = self.expr(node.operand)
-        dst = self.slot()
-        self.emit(ir.Unary(position(node), dst, UNARY[type(node.op)], operand))
-        return dst
+def _set(low: Lowering, node: ast.Set) -> int:
+    return _sequence(low, ir.Set, node)
 
-    def compare(self, node: ast.Compare) -> int:
-        left = self.expr(node.left)
-        results = []
-        for op, comparator in zip(node.ops, node.comparators, strict=True):
-            right = self.expr(comparator)
-            dst = self.slot()
-            self.emit(ir.Compare(position(node), dst, COMPARE[type(op)], left, right))
-            results.append(dst)
-            left = right
-        if len(results) == 1:
-            return results[0]
-        dst = self.slot()
-        self.emit(ir.BoolOp(position(node), dst, tuple(results), "and"))
-        return dst
 
-    def boolop(self, node: ast.BoolOp) -> int:
-        """`a and b`: b runs only where a holds, so it is lowered as a branch and sees a's refinements."""
-        is_and = isinstance(node.op, ast.And)
-        return self._short_circuit(node.values, is_and, position(node))
+def _sequence(low: Lowering, op: type[ir.Tuple | ir.List | ir.Set], node: ast.Tuple | ast.List | ast.Set) -> int:
+    items = low.elements(node.elts)
+    dst = low.slot()
+    low.emit(op(position(node), dst, items))
+    return dst
 
-    def _short_circuit(self, values: Sequence[ast.expr], is_and: bool, pos: int) -> int:
-        first = self.expr(values[0])
-        if len(values) == 1:
-            return first
-        rest_slot: list[int] = []
 
-        def rest() -> None:
-            rest_slot.append(self._short_circuit(values[1:], is_and, pos))
+def _dict(low: Lowering, node: ast.Dict) -> int:
+    items = tuple((low.optional(k), low.expr(v)) for k, v in zip(node.keys, node.values, strict=True))
+    dst = low.slot()
+    low.emit(ir.Dict(position(node), dst, items))
+    return dst
 
-        narrowed = self.slot()
-        block, changes = self.branch(rest, self.refinements(values[0], is_and))
-        self.log_changes(changes)
-        taken, skipped = self.edge(), self.edge()
-        refine = (ir.Refine(pos, narrowed, first, "truth", not is_and),)
-        if is_and:
-            self.emit(ir.If(pos, first, block, refine, taken, skipped))
+
+def _binary(low: Lowering, node: ast.BinOp) -> int:
+    left, right = low.expr(node.left), low.expr(node.right)
+    dst = low.slot()
+    low.emit(ir.Binary(position(node), dst, BINARY[type(node.op)], left, right))
+    return dst
+
+
+def _unary(low: Lowering, node: ast.UnaryOp) -> int:
+    operand = low.expr(node.operand)
+    dst = low.slot()
+    low.emit(ir.Unary(position(node), dst, UNARY[type(node.op)], operand))
+    return dst
+
+
+def _compare(low: Lowering, node: ast.Compare) -> int:
+    left = low.expr(node.left)
+    results = []
+    for op, comparator in zip(node.ops, node.comparators, strict=True):
+        right = low.expr(comparator)
+        dst = low.slot()
+        low.emit(ir.Compare(position(node), dst, COMPARE[type(op)], left, right))
+        results.append(dst)
+        left = right
+    if len(results) == 1:
+        return results[0]
+    dst = low.slot()
+    low.emit(ir.BoolOp(position(node), dst, tuple(results), "and"))
+    return dst
+
+
+def _boolop(low: Lowering, node: ast.BoolOp) -> int:
+    """`a and b`: b runs only where a holds, so it is lowered as a branch and sees a's refinements."""
+    is_and = isinstance(node.op, ast.And)
+    return _short_circuit(low, node.values, is_and, position(node))
+
+
+def _short_circuit(low: Lowering, values: Sequence[ast.expr], is_and: bool, pos: int) -> int:
+    first = low.expr(values[0])
+    if len(values) == 1:
+        return first
+    rest_slot: list[int] = []
+
+    def rest() -> None:
+        rest_slot.append(_short_circuit(low, values[1:], is_and, pos))
+
+    narrowed = low.slot()
+    block, changes = low.branch(rest, refinements(low, values[0], is_and))
+    low.log_changes(changes)
+    taken, skipped = low.edge(), low.edge()
+    refine = (ir.Refine(pos, narrowed, first, "truth", not is_and),)
+    if is_and:
+        low.emit(ir.If(pos, first, block, refine, taken, skipped))
+    else:
+        low.emit(ir.If(pos, first, refine, block, skipped, taken))
+    dst = low.slot()
+    low.emit(ir.Phi(pos, dst, ((taken, rest_slot[0]), (skipped, narrowed))))
+    return dst
+
+
+def _conditional(low: Lowering, node: ast.IfExp) -> int:
+    condition = low.expr(node.test)
+    slots: list[int] = []
+    pos = position(node)
+    then, _ = low.branch(lambda: slots.append(low.expr(node.body)), refinements(low, node.test, True))
+    other, _ = low.branch(lambda: slots.append(low.expr(node.orelse)), refinements(low, node.test, False))
+    first, second = low.edge(), low.edge()
+    low.emit(ir.If(pos, condition, then, other, first, second))
+    dst = low.slot()
+    low.emit(ir.Phi(pos, dst, ((first, slots[0]), (second, slots[1]))))
+    return dst
+
+
+def refinements(low: Lowering, test: ast.expr, holds: bool) -> list[Refinement]:
+    """What a test says about local variables where it holds (or does not)."""
+    match test:
+        case ast.UnaryOp(op=ast.Not()):
+            return refinements(low, test.operand, not holds)
+        case ast.BoolOp(op=op):
+            if isinstance(op, ast.And) == holds:
+                return [r for value in test.values for r in refinements(low, value, holds)]
+        case ast.Name():
+            return [(test.id, "truth", NO_SLOT, holds)]
+        case ast.NamedExpr(target=ast.Name(id=name)):
+            return [(name, "truth", NO_SLOT, holds)]
+        case ast.Compare(left=ast.Name(id=name), ops=[ast.Is() | ast.Eq()], comparators=[ast.Constant(value=None)]):
+            return [(name, "none", NO_SLOT, holds)]
+        case ast.Compare(
+            left=ast.Name(id=name), ops=[ast.IsNot() | ast.NotEq()], comparators=[ast.Constant(value=None)]
+        ):
+            return [(name, "none", NO_SLOT, not holds)]
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kind]):
+            return [(name, "isinstance", low.expr(kind), holds)] if name in low.env else []
+        case ast.Call(
+            func=ast.Attribute(attr="is_tensor") | ast.Name(id="is_tensor") as func, args=[ast.Name(id=name)]
+        ):
+            # The function stands for the types that it knows; one of the project's own says nothing.
+            return [(name, "isinstance", low.expr(func), holds)] if name in low.env else []
+        case ast.Call(func=ast.Name(id="callable"), args=[ast.Name(id=name)]):
+            return [(name, "callable", NO_SLOT, holds)]
+    return []
+
+
+def _lambda(low: Lowering, node: ast.Lambda) -> int:
+    return make_function(low, node, "<lambda>")
+
+
+def _joined(low: Lowering, node: ast.JoinedStr) -> int:
+    shown = [v for v in node.values if isinstance(v, ast.FormattedValue)]
+    parts = [low.expr(v.value) for v in shown]
+    for value in node.values:
+        if isinstance(value, ast.FormattedValue) and value.format_spec is not None:
+            low.expr(value.format_spec)
+    dst = low.slot()
+    low.emit(ir.Format(position(node), dst, tuple(parts), tuple(map(_conversion, shown)), _texts(node)))
+    return dst
+
+
+def _formatted(low: Lowering, node: ast.FormattedValue) -> int:
+    dst = low.slot()
+    low.emit(ir.Format(position(node), dst, (low.expr(node.value),), (_conversion(node),), ()))
+    return dst
+
+
+def _named(low: Lowering, node: ast.NamedExpr) -> int:
+    slot = low.expr(node.value)
+    low.store(node.target.id, slot, position(node))
+    return slot
+
+
+def _starred(low: Lowering, node: ast.Starred) -> int:
+    return low.expr(node.value)
+
+
+def _await(low: Lowering, node: ast.Await) -> int:
+    return _simple(low, ir.Await, low.expr(node.value), node)
+
+
+def _yield(low: Lowering, node: ast.Yield) -> int:
+    value = low.constant(None) if node.value is None else low.expr(node.value)
+    return _simple(low, ir.Yield, value, node)
+
+
+def _yield_from(low: Lowering, node: ast.YieldFrom) -> int:
+    return _simple(low, ir.YieldFrom, low.expr(node.value), node)
+
+
+def _simple(low: Lowering, op: type[ir.Await | ir.Yield | ir.YieldFrom], operand: int, node: ast.expr) -> int:
+    dst = low.slot()
+    low.emit(op(position(node), dst, operand))
+    return dst
+
+
+def _comprehension(low: Lowering, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> int:
+    pos = position(node)
+    result = low.slot()
+    low.emit(_COMPREHENSIONS[type(node)](pos, result))
+    hidden = {n.id for g in node.generators for n in walk(g.target) if isinstance(n, ast.Name)}
+    saved = {name: low.env.get(name) for name in hidden}
+
+    def element() -> None:
+        if isinstance(node, ast.DictComp):
+            key = low.expr(node.key)
+            low.emit(ir.Put(pos, result, key, low.expr(node.value)))
         else:
-            self.emit(ir.If(pos, first, refine, block, skipped, taken))
-        dst = self.slot()
-        self.emit(ir.Phi(pos, dst, ((taken, rest_slot[0]), (skipped, narrowed))))
-        return dst
+            low.emit(ir.Append(pos, result, low.expr(node.elt)))
 
-    def log_changes(self, changes: dict[str, int]) -> None:
-        """Keeps variables that a walrus inside a skipped operand bound: they may be bound afterwards."""
-        for name, version in changes.items():
-            if name not in self.env:
-                self.assign(name, version)
+    places = isinstance(node, (ast.ListComp, ast.GeneratorExp)) and not any(
+        generator.ifs for generator in node.generators
+    )
+    source = _generators(low, node, list(node.generators), element, result if places else NO_SLOT)
+    if places and len(node.generators) == 1:
+        low.emit(ir.Sized(pos, result, source))
+    for name, old in saved.items():
+        low.log.append((name, low.env.get(name)))
+        if old is None:
+            low.env.pop(name, None)
+        else:
+            low.env[name] = old
+    return result
 
-    def branch(
-        self, lower: Callable[[], object], refinements: Sequence[Refinement] = ()
-    ) -> tuple[Block, dict[str, int]]:
-        """Lowers a branch into a block of its own; returns it with the versions that it changed."""
-        saved, self.out = self.out, []
-        self.nesting += 1
-        mark = len(self.log)
-        for name, kind, classes, polarity in refinements:
-            if name in self.env and name not in self.unsettled:
-                dst = self.slot()
-                self.emit(ir.Refine(self.code.position, dst, self.env[name], kind, polarity, classes))
-                self.assign(name, dst)
-        lower()
-        changes = self.undo(mark)
-        self.nesting -= 1
-        block, self.out = tuple(self.out), saved
-        return block, changes
 
-    def conditional(self, node: ast.IfExp) -> int:
-        condition = self.expr(node.test)
-        slots: list[int] = []
-        pos = position(node)
-        then, _ = self.branch(lambda: slots.append(self.expr(node.body)), self.refinements(node.test, True))
-        other, _ = self.branch(lambda: slots.append(self.expr(node.orelse)), self.refinements(node.test, False))
-        first, second = self.edge(), self.edge()
-        self.emit(ir.If(pos, condition, then, other, first, second))
-        dst = self.slot()
-        self.emit(ir.Phi(pos, dst, ((first, slots[0]), (second, slots[1]))))
-        return dst
+def _generators(
+    low: Lowering,
+    node: ast.AST,
+    generators: list[ast.comprehension],
+    element: Callable[[], None],
+    fills: int = NO_SLOT,
+    within: bool = False,
+) -> int:
+    """Emits the loops of a comprehension; gives the slot of the outermost iterable."""
+    if not generators:
+        element()
+        return NO_SLOT
+    generator = generators[0]
+    pos = position(generator.target)
+    iterable = low.expr(generator.iter)
+    item = low.slot()
 
-    def refinements(self, test: ast.expr, holds: bool) -> list[Refinement]:
-        """What a test says about local variables where it holds (or does not)."""
-        match test:
-            case ast.UnaryOp(op=ast.Not()):
-                return self.refinements(test.operand, not holds)
-            case ast.BoolOp(op=op):
-                if isinstance(op, ast.And) == holds:
-                    return [r for value in test.values for r in self.refinements(value, holds)]
-            case ast.Name():
-                return [(test.id, "truth", NO_SLOT, holds)]
-            case ast.NamedExpr(target=ast.Name(id=name)):
-                return [(name, "truth", NO_SLOT, holds)]
-            case ast.Compare(left=ast.Name(id=name), ops=[ast.Is() | ast.Eq()], comparators=[ast.Constant(value=None)]):
-                return [(name, "none", NO_SLOT, holds)]
-            case ast.Compare(
-                left=ast.Name(id=name), ops=[ast.IsNot() | ast.NotEq()], comparators=[ast.Constant(value=None)]
-            ):
-                return [(name, "none", NO_SLOT, not holds)]
-            case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kind]):
-                return [(name, "isinstance", self.expr(kind), holds)] if name in self.env else []
-            case ast.Call(
-                func=ast.Attribute(attr="is_tensor") | ast.Name(id="is_tensor") as func, args=[ast.Name(id=name)]
-            ):
-                # The function stands for the types that it knows; one of the project's own says nothing.
-                return [(name, "isinstance", self.expr(func), holds)] if name in self.env else []
-            case ast.Call(func=ast.Name(id="callable"), args=[ast.Name(id=name)]):
-                return [(name, "callable", NO_SLOT, holds)]
-        return []
+    def body() -> None:
+        bind_target(low, generator.target, item, pos, comprehension=True)
+        _filters(low, node, generator.ifs, generators[1:], element, fills)
 
-    def lambda_(self, node: ast.Lambda) -> int:
-        return self.make_function(node, "<lambda>")
+    block, _ = low.branch(body)
+    entry, back, exhausted, done = low.edge(), low.edge(), low.edge(), low.edge()
+    test: Block = (ir.Iter(pos, item, iterable),)
+    nests = len(generators) > 1
+    edges = (entry, back, exhausted, done)
+    low.emit(ir.Loop(pos, (), test, NO_SLOT, block, (), *edges, True, iterable, (), (), fills, nests, within))
+    return iterable
 
-    def make_function(self, node: FunctionNode, name: str) -> int:
-        """Lowers a function or lambda; returns the slot of the function object, without its decorators."""
-        raise NotImplementedError
 
-    def joined(self, node: ast.JoinedStr) -> int:
-        shown = [v for v in node.values if isinstance(v, ast.FormattedValue)]
-        parts = [self.expr(v.value) for v in shown]
-        for value in node.values:
-            if isinstance(value, ast.FormattedValue) and value.format_spec is not None:
-                self.expr(value.format_spec)
-        dst = self.slot()
-        self.emit(ir.Format(position(node), dst, tuple(parts), tuple(map(_conversion, shown)), _texts(node)))
-        return dst
-
-    def formatted(self, node: ast.FormattedValue) -> int:
-        dst = self.slot()
-        self.emit(ir.Format(position(node), dst, (self.expr(node.value),), (_conversion(node),), ()))
-        return dst
-
-    def named(self, node: ast.NamedExpr) -> int:
-        slot = self.expr(node.value)
-        self.store(node.target.id, slot, position(node))
-        return slot
-
-    def starred(self, node: ast.Starred) -> int:
-        return self.expr(node.value)
-
-    def await_(self, node: ast.Await) -> int:
-        return self._simple(ir.Await, self.expr(node.value), node)
-
-    def yield_(self, node: ast.Yield) -> int:
-        value = self.constant(None) if node.value is None else self.expr(node.value)
-        return self._simple(ir.Yield, value, node)
-
-    def yield_from(self, node: ast.YieldFrom) -> int:
-        return self._simple(ir.YieldFrom, self.expr(node.value), node)
-
-    def _simple(self, op: type[ir.Await | ir.Yield | ir.YieldFrom], operand: int, node: ast.expr) -> int:
-        dst = self.slot()
-        self.emit(op(position(node), dst, operand))
-        return dst
-
-    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> int:
-        pos = position(node)
-        result = self.slot()
-        self.emit(_COMPREHENSIONS[type(node)](pos, result))
-        hidden = {n.id for g in node.generators for n in walk(g.target) if isinstance(n, ast.Name)}
-        saved = {name: self.env.get(name) for name in hidden}
-
-        def element() -> None:
-            if isinstance(node, ast.DictComp):
-                key = self.expr(node.key)
-                self.emit(ir.Put(pos, result, key, self.expr(node.value)))
-            else:
-                self.emit(ir.Append(pos, result, self.expr(node.elt)))
-
-        places = isinstance(node, (ast.ListComp, ast.GeneratorExp)) and not any(
-            generator.ifs for generator in node.generators
-        )
-        source = self._generators(node, list(node.generators), element, result if places else NO_SLOT)
-        if places and len(node.generators) == 1:
-            self.emit(ir.Sized(pos, result, source))
-        for name, old in saved.items():
-            self.log.append((name, self.env.get(name)))
-            if old is None:
-                self.env.pop(name, None)
-            else:
-                self.env[name] = old
-        return result
-
-    def _generators(
-        self,
-        node: ast.AST,
-        generators: list[ast.comprehension],
-        element: Callable[[], None],
-        fills: int = NO_SLOT,
-        within: bool = False,
-    ) -> int:
-        """Emits the loops of a comprehension; gives the slot of the outermost iterable."""
-        if not generators:
-            element()
-            return NO_SLOT
-        generator = generators[0]
-        pos = position(generator.target)
-        iterable = self.expr(generator.iter)
-        item = self.slot()
-
-        def body() -> None:
-            self.bind_target(generator.target, item, pos, comprehension=True)
-            self._filters(node, generator.ifs, generators[1:], element, fills)
-
-        block, _ = self.branch(body)
-        entry, back, exhausted, done = self.edge(), self.edge(), self.edge(), self.edge()
-        test: Block = (ir.Iter(pos, item, iterable),)
-        nests = len(generators) > 1
-        edges = (entry, back, exhausted, done)
-        self.emit(ir.Loop(pos, (), test, NO_SLOT, block, (), *edges, True, iterable, (), (), fills, nests, within))
-        return iterable
-
-    def _filters(
-        self,
-        node: ast.AST,
-        tests: Sequence[ast.expr],
-        generators: list[ast.comprehension],
-        element: Callable[[], None],
-        fills: int = NO_SLOT,
-    ) -> None:
-        if not tests:
-            self._generators(node, generators, element, fills, within=True)
-            return
-        condition = self.expr(tests[0])
-        block, _ = self.branch(
-            lambda: self._filters(node, tests[1:], generators, element), self.refinements(tests[0], True)
-        )
-        self.emit(ir.If(position(tests[0]), condition, block, (), self.edge(), self.edge()))
-
-    def bind_target(self, target: ast.expr, slot: int, pos: int, *, comprehension: bool = False) -> None:
-        """Assigns a value to a target: a name, attribute, item, or a nest of them."""
-        match target:
-            case ast.Name():
-                self.store(target.id, slot, pos, comprehension=comprehension)
-            case ast.Attribute():
-                shown = self._bind_own(target, slot) if self.own_fields else slot
-                self.emit(ir.SetAttr(position(target), self.expr(target.value), self.mangle(target.attr), shown))
-            case ast.Subscript():
-                owner, index = self.expr(target.value), self.expr(target.slice)
-                self.emit(ir.SetItem(position(target), owner, index, slot))
-            case ast.Starred():
-                self.bind_target(target.value, slot, pos, comprehension=comprehension)
-            case ast.Tuple() | ast.List():
-                star = next((i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)), -1)
-                slots = tuple(self.slot() for _ in target.elts)
-                self.emit(ir.Unpack(position(target), slots, slot, star))
-                for element, part in zip(target.elts, slots, strict=True):
-                    self.bind_target(element, part, position(element), comprehension=comprehension)
-
-    def _own_field(self, node: ast.Attribute) -> str:
-        """What a field of the object that is made is called while only its constructor has its value; else nothing."""
-        first, last = self.own_fields.get(node.attr, (0, -1))
-        owner = self.code.params[0].name
-        own = first <= node.lineno <= last and isinstance(node.value, ast.Name) and node.value.id == owner
-        return f"{owner}.{node.attr}" if own else ""
-
-    def _bind_own(self, target: ast.Attribute, slot: int) -> int:
-        """Binds such a field: what others see of that, which is the second value only."""
-        name = self._own_field(target)
-        if not name:
-            return slot
-        if name in self.env:
-            self.unset(name)
-            return slot
-        self.assign(name, slot)
-        return self.slot()
-
-    def parameters(self, args: ast.arguments) -> tuple[Param, ...]:
-        """The parameters of a function, each with the slot where it arrives (in the new code's own template)."""
-        positional = [(a, "positional") for a in args.posonlyargs] + [(a, "normal") for a in args.args]
-        defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
-        out = [(a, kind, default) for (a, kind), default in zip(positional, defaults, strict=True)]
-        if args.vararg is not None:
-            out.append((args.vararg, "varargs", None))
-        out += [(a, "keyword", d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
-        if args.kwarg is not None:
-            out.append((args.kwarg, "kwargs", None))
-        return tuple(
-            Param(a.arg, kind, self.slot(), a.annotation, default is not None, default) for a, kind, default in out
-        )
+def _filters(
+    low: Lowering,
+    node: ast.AST,
+    tests: Sequence[ast.expr],
+    generators: list[ast.comprehension],
+    element: Callable[[], None],
+    fills: int = NO_SLOT,
+) -> None:
+    if not tests:
+        _generators(low, node, generators, element, fills, within=True)
+        return
+    condition = low.expr(tests[0])
+    block, _ = low.branch(lambda: _filters(low, node, tests[1:], generators, element), refinements(low, tests[0], True))
+    low.emit(ir.If(position(tests[0]), condition, block, (), low.edge(), low.edge()))
 
 
 _COMPREHENSIONS: Final[dict[type[ast.expr], Callable[[int, int], Instr]]] = {
@@ -433,32 +341,32 @@ _COMPREHENSIONS: Final[dict[type[ast.expr], Callable[[int, int], Instr]]] = {
     ast.DictComp: lambda pos, result: ir.Dict(pos, result, ()),
     ast.GeneratorExp: ir.Generator,
 }
-_EXPRESSIONS: dict[type[ast.expr], Callable[[Any, Any], int]] = {
-    ast.Name: ExpressionLowering.name,
-    ast.Constant: ExpressionLowering.const,
-    ast.Attribute: ExpressionLowering.attribute,
-    ast.Subscript: ExpressionLowering.subscript,
-    ast.Slice: ExpressionLowering.slice,
-    ast.Call: ExpressionLowering.call,
-    ast.Tuple: ExpressionLowering.tuple_,
-    ast.List: ExpressionLowering.list_,
-    ast.Set: ExpressionLowering.set_,
-    ast.Dict: ExpressionLowering.dict_,
-    ast.BinOp: ExpressionLowering.binary,
-    ast.UnaryOp: ExpressionLowering.unary,
-    ast.Compare: ExpressionLowering.compare,
-    ast.BoolOp: ExpressionLowering.boolop,
-    ast.IfExp: ExpressionLowering.conditional,
-    ast.Lambda: lambda self, node: self.lambda_(node),
-    ast.JoinedStr: ExpressionLowering.joined,
-    ast.FormattedValue: ExpressionLowering.formatted,
-    ast.NamedExpr: ExpressionLowering.named,
-    ast.Starred: ExpressionLowering.starred,
-    ast.Await: ExpressionLowering.await_,
-    ast.Yield: ExpressionLowering.yield_,
-    ast.YieldFrom: ExpressionLowering.yield_from,
-    ast.ListComp: ExpressionLowering.comprehension,
-    ast.SetComp: ExpressionLowering.comprehension,
-    ast.DictComp: ExpressionLowering.comprehension,
-    ast.GeneratorExp: ExpressionLowering.comprehension,
+EXPRESSIONS: Final[dict[type[ast.expr], Callable[[Lowering, Any], int]]] = {
+    ast.Name: _name,
+    ast.Constant: _constant,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice,
+    ast.Call: _call,
+    ast.Tuple: _tuple,
+    ast.List: _list,
+    ast.Set: _set,
+    ast.Dict: _dict,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _boolop,
+    ast.IfExp: _conditional,
+    ast.Lambda: _lambda,
+    ast.JoinedStr: _joined,
+    ast.FormattedValue: _formatted,
+    ast.NamedExpr: _named,
+    ast.Starred: _starred,
+    ast.Await: _await,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield_from,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.DictComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
 }

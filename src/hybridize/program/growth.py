@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import ast
 
-from hybridize.program.builder import position
-from hybridize.program.expressions import ExpressionLowering
+from hybridize.program.builder import Builder, position
 from hybridize.program.ir import Growth
 
 
@@ -29,7 +28,7 @@ class OpenFor:
 class _List:
     """A list literal that a local variable holds, and the appends to it so far."""
 
-    __slots__ = ("appends", "bad", "closed", "depth", "keeps", "level", "peeked", "waits")
+    __slots__ = ("appends", "bad", "closed", "depth", "keeps", "level", "peeked", "read", "waits")
 
     def __init__(self, depth: int, level: int) -> None:
         self.depth = depth  # loops around it
@@ -38,21 +37,23 @@ class _List:
         self.closed = False  # it was looked at: further appends are not counted
         self.bad = False
         self.keeps = False  # the next store is that of `xs += [...]`
-        self.peeked = False  # single elements were read before the last append
+        self.read = False  # single elements were read
+        self.peeked = False  # that was before the last append
         self.waits = False  # the next load is that of an append
 
 
-class GrowthLowering(ExpressionLowering):
-    """The part of lowering that watches lists."""
+class Lists:
+    """The lists that a scope makes, while it is lowered."""
 
-    open_fors: list[OpenFor]
-    lists: dict[str, _List]
-    finished: list[tuple[str, _List]]
+    def __init__(self) -> None:
+        self.open_fors: list[OpenFor] = []
+        self.watched: dict[str, _List] = {}
+        self.finished: list[tuple[str, _List]] = []
 
-    def watch(self, node: ast.Assign) -> None:
+    def watch(self, low: Builder, node: ast.Assign) -> None:
         """Begins to watch a list that an assignment makes."""
         (target,) = node.targets if len(node.targets) == 1 else (None,)
-        if target is None or self.is_class:
+        if target is None or low.is_class:
             return
         pairs = [(target, node.value)]
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
@@ -60,98 +61,98 @@ class GrowthLowering(ExpressionLowering):
                 return
             pairs = list(zip(target.elts, node.value.elts, strict=False))
         for part, value in pairs:
-            name = self._spelled(part)
+            name = self._spelled(low, part)
             if name is not None and isinstance(value, (ast.List, ast.ListComp)):
-                if name in self.lists:
+                if name in self.watched:
                     self._end(name)
-                self.lists[name] = _List(len(self.open_fors), self.level)
+                self.watched[name] = _List(len(self.open_fors), self.level(low))
 
-    def _spelled(self, node: ast.expr) -> str | None:
+    def _spelled(self, low: Builder, node: ast.expr) -> str | None:
         """A local variable, or an attribute of the first parameter, as the lists are named."""
-        scope = self.scope
+        scope = low.scope
         match node:
             case ast.Name(id=name):
                 shared = name in scope.globals or name in scope.nonlocals or name in scope.captured
-                return None if shared or name in self.unsettled else name
+                return None if shared or name in low.unsettled else name
             case ast.Attribute(value=ast.Name(id=owner), attr=attribute):
-                params = self.code.params
+                params = low.code.params
                 return f"{owner}.{attribute}" if params and params[0].name == owner else None
         return None
 
-    @property
-    def level(self) -> int:
+    def level(self, low: Builder) -> int:
         """How many branches are open that may not run, or not once for each turn."""
-        return self.nesting - sum(loop.counts for loop in self.open_fors)
+        return low.nesting - sum(loop.counts for loop in self.open_fors)
 
-    def appending(self, node: ast.stmt) -> None:
+    def appending(self, low: Builder, node: ast.stmt) -> None:
         """Notes a statement that is an append to a watched list, before it is lowered."""
         match node:
             case ast.Expr(
                 value=ast.Call(func=ast.Attribute(value=owner, attr="append"), args=[arg], keywords=[]) as grows
             ) if not isinstance(arg, ast.Starred):
-                self._grow(owner, position(grows))
+                self._grow(low, owner, position(grows))
             case ast.AugAssign(target=ast.Name() as owner, op=ast.Add(), value=ast.List(elts=elements)):
                 if not any(isinstance(element, ast.Starred) for element in elements):
-                    self._grow(owner, position(node), keeps=True)
+                    self._grow(low, owner, position(node), keeps=True)
 
-    def _grow(self, owner: ast.expr, pos: int, *, keeps: bool = False) -> None:
-        found = self.lists.get(self._spelled(owner) or "")
+    def _grow(self, low: Builder, owner: ast.expr, pos: int, *, keeps: bool = False) -> None:
+        found = self.watched.get(self._spelled(low, owner) or "")
         if found is None:
             return
         if found.closed:
             found.bad = True
             return
         found.waits, found.keeps = True, keeps
-        found.appends.append((pos, tuple(self.open_fors), found.level != self.level))
+        found.peeked = found.peeked or found.read
+        found.appends.append((pos, tuple(self.open_fors), found.level != self.level(low)))
 
-    def store(self, name: str, slot: int, pos: int, *, comprehension: bool = False) -> None:
-        found = self.lists.get(name)
+    def stored(self, name: str) -> None:
+        """A variable is bound."""
+        found = self.watched.get(name)
         if found is not None and found.keeps:
             found.keeps = False
         elif found is not None:
             self._end(name)
-        super().store(name, slot, pos, comprehension=comprehension)
 
     def _end(self, name: str) -> None:
-        found = self.lists.pop(name)
+        found = self.watched.pop(name)
         if found.appends and not found.bad and len(self.open_fors) <= found.depth:
             self.finished.append((name, found))
 
-    def load(self, name: str, pos: int) -> int:
-        if self.lists:
-            self._looked_at(name)
-        return super().load(name, pos)
+    def attribute_read(self, low: Builder, node: ast.Attribute) -> None:
+        """An attribute is read."""
+        self.read(self._spelled(low, node) or "")
 
-    def attribute(self, node: ast.Attribute) -> int:
-        if self.lists:
-            self._looked_at(self._spelled(node) or "")
-        return super().attribute(node)
-
-    def subscript(self, node: ast.Subscript) -> int:
-        found = self.lists.get(self._spelled(node.value) or "") if self.lists else None
+    def item_read(self, low: Builder, node: ast.Subscript) -> None:
+        """An item is read: a single element does not show how many there are."""
+        found = self.watched.get(self._spelled(low, node.value) or "")
         if found is not None and not isinstance(node.slice, (ast.Slice, ast.Tuple)):
-            found.peeked = found.waits = True
-        return super().subscript(node)
+            found.read = found.waits = True
+            found.peeked = found.peeked or self._is_filled_around(found)
 
-    def _looked_at(self, name: str) -> None:
-        found = self.lists.get(name)
+    def read(self, name: str) -> None:
+        """A variable, or an attribute of the first parameter, is read."""
+        found = self.watched.get(name)
         if found is None:
             return
         if found.waits:
             found.waits = False
             return
         found.closed = True
-        inner = self.open_fors[found.depth :]
-        found.bad = found.bad or any(loop in loops for _, loops, _ in found.appends for loop in inner)
+        found.bad = found.bad or self._is_filled_around(found)
 
-    def count_appends(self) -> None:
+    def _is_filled_around(self, found: _List) -> bool:
+        """Whether a loop that is open here appends to a list that was made before it."""
+        inner = self.open_fors[found.depth :]
+        return any(loop in loops for _, loops, _ in found.appends for loop in inner)
+
+    def count_appends(self, low: Builder) -> None:
         """At the end of a scope: the appends that count, with the loops around each."""
-        for name in list(self.lists):
+        for name in list(self.watched):
             self._end(name)
         for name, found in self.finished:
-            if self.is_module and name in self.scopes.global_reads:
+            if low.is_module and name in low.scopes.global_reads:
                 continue
             loops = {loop for _, around, _ in found.appends for loop in around[found.depth :]}
             if not any(loop.jumps for loop in loops):
                 for pos, around, guarded in found.appends:
-                    self.code.appends[pos] = Growth(found.depth, len(around), guarded, found.peeked)
+                    low.code.appends[pos] = Growth(found.depth, len(around), guarded, found.peeked)
