@@ -214,6 +214,17 @@ def test_a_switch_for_debugging_in_tests_informs(tmp_path: Path) -> None:
     assert told(tmp_path, "tf.config.run_functions_eagerly(True)\n", "HY501") == ["warning", "info"]
 
 
+def test_a_switch_in_a_script_beside_the_tests_informs(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "look.py").write_text("import tensorflow as tf\ntf.config.run_functions_eagerly(True)\n")
+    assert told(tmp_path, "x = 1\n", "HY501") == ["info"]
+
+
+def test_a_switch_that_a_parameter_asks_for_informs(tmp_path: Path) -> None:
+    asked = "def debug(on):\n    if on:\n        tf.config.run_functions_eagerly(True)\ndebug(True)\n"
+    assert told(tmp_path, asked, "HY501") == ["info"]
+
+
 @pytest.mark.parametrize(
     "condition",
     ["tf.executing_eagerly() and flag", "flag and tf.executing_eagerly()", "not (tf.inside_function() or flag)"],

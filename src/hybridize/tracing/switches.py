@@ -91,10 +91,11 @@ def _loaded(project: ProjectView, code: Code) -> set[Frame]:
 
 
 def is_asked_for(frame: Frame, pos: int) -> bool:
-    """Whether a condition that no constant decides stands around a place: a flag of whoever starts the program."""
+    """Whether a condition that no constant decides, or a parameter, stands around a place: a flag of its caller."""
     for instr in index_of(frame.code).of(ir.If):
         inside = any(each.position == pos for branch in (instr.then, instr.orelse) for each in instructions(branch))
         known = all(isinstance(o, Lit) for o in frame.vals[instr.condition] or ())
+        known = known and all(instr.condition != param.slot for param in frame.code.params)
         if inside and not known and not _asks_for_main(frame, instr.condition):
             return True
     return False

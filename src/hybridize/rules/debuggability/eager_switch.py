@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.source.roles import is_test_path
 from hybridize.tracing.switches import is_asked_for, switches
 from hybridize.tracing.views import ProjectView
 
@@ -14,7 +15,7 @@ def scan(project: ProjectView) -> Iterator[Hit]:
     on, off = switches(project)
     for path, places in on.items():
         for frame, pos, name in places if path not in off else ():
-            asked = project.roles.is_test(path) or is_asked_for(frame, pos)
+            asked = is_test_path(path) or project.roles.is_test(path) or is_asked_for(frame, pos)
             level = Level.INFO if asked else None
             yield Hit(pos, f"`{name}` runs every hybrid function eagerly", path=path, level=level)
 
