@@ -21,6 +21,7 @@ from hybridize.facts.rounds import Rounds
 from hybridize.facts.specs import Signature, spec_of
 from hybridize.facts.static_reads import StaticReads
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import OF_SHAPES
 from hybridize.program.ir import Code, Param
 from hybridize.records import dataclass, replace
 from hybridize.source import Role
@@ -39,7 +40,7 @@ _RELAXES_METHODS: Final = (2, 1)
 #: Arguments that speak of shapes already.
 #: Parameters that take any number of arguments.
 _OPEN_PARAMETERS: Final = frozenset({"varargs", "kwargs"})
-_CONFIGURED: Final = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes", "**"})
+_CONFIGURED: Final = OF_SHAPES | {"**"}
 _COMPILED: Final = frozenset({"jit_compile", "experimental_compile"})
 #: Shapes are generalized at the second trace: only from the third on is anything won.
 _FEW_TRACES: Final = 2

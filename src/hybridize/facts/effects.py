@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Cell, Container, Heap, Inst, Lib, Mod, Obj, Stream, Tensor, Tup, Unknown
+from hybridize.domain.words import CONSTRUCTORS
 from hybridize.facts.arguments import comes_out_same
 from hybridize.facts.copies import is_copied_list
 from hybridize.facts.dispatch import is_either
@@ -24,17 +25,7 @@ from hybridize.facts.model import Evidence, Fact
 from hybridize.facts.origins import ELSEWHERE, Root, callees_at, cell_roots, passed_slots, roots, slots_of
 from hybridize.facts.passed import Owners, Passed
 from hybridize.facts.pruned import Pruned
-from hybridize.facts.reasons import (
-    CHANGES,
-    CONSTRUCTORS,
-    OPAQUE,
-    TOLD,
-    VOUCHED,
-    Reason,
-    fills_own,
-    last_evidence_of,
-    order,
-)
+from hybridize.facts.reasons import CHANGES, OPAQUE, TOLD, VOUCHED, Reason, fills_own, last_evidence_of, order
 from hybridize.facts.repeats import cached_read, repeatable
 from hybridize.facts.restored import RESTORED, is_restored
 from hybridize.facts.traced import is_traced

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from hybridize.domain.objects import NONE, Container, Lib, Lit, Prim, Tensor, Value
+from hybridize.domain.words import APPENDS
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at
@@ -26,7 +27,6 @@ KEEP: Final = frozenset(
     "tf.cast tf.constant tf.convert_to_tensor tf.expand_dims tf.identity tf.stack tf.stop_gradient tf.ones_like "
     "tf.zeros_like tf.transpose np.array np.asarray np.expand_dims np.stack".split()
 )
-_LISTS: Final = frozenset({"append", "extend", "insert"})
 #: What an end of a slice is kept within its bounds by.
 _BOUNDS: Final = frozenset({"builtins.min", "builtins.max"})
 _FAR: Final = 12
@@ -165,7 +165,7 @@ def _extended(frame: Frame, slot: int, around: list[ir.Loop]) -> Evidence | None
     if any(_is_bounded(frame, each) for each in begun) or _is_emptied(frame, slot):
         return None
     lasting = [places for places in map(_positions, around) if not any(each.position in places for each in begun)]
-    for name in _LISTS & index.attributes.keys():
+    for name in APPENDS & index.attributes.keys():
         for instr in index.attributes[name]:
             if index.original(instr.owner) == slot and any(instr.position in places for places in lasting):
                 return Evidence(APPENDED, frame.code.path, instr.position >> 16)

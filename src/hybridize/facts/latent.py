@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import Bound, Func, Lib
+from hybridize.domain.words import LAZY
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -17,7 +18,7 @@ from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code
 
 _PREFIX: Final = "itertools."
-_LAZY: Final = frozenset({"builtins.map", "builtins.filter", "builtins.zip", "builtins.enumerate", "builtins.iter"})
+_LAZY: Final = LAZY | {"builtins.iter"}
 _PASSES: Final = (ir.Refine, ir.Phi)
 
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from hybridize.domain.objects import NONE, Class, Func, Inst, Lib, LibInst, Obj, Prim, Tensor, Unknown
 from hybridize.domain.tensors import NDARRAY
+from hybridize.domain.words import OF_CLASSES
 from hybridize.facts.callgraph import has_own_gradient
 from hybridize.facts.trails import DEPTH, Trail
 from hybridize.flow.frames import Frame
@@ -24,8 +25,6 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Param
 
-#: Generics that say what functions and classes are.
-_ABOUT_OTHERS: Final = frozenset({"Callable", "Type", "type"})
 #: Types of anything, or of structures.
 _OPEN: Final = frozenset(f"builtins.{name}" for name in "object list tuple dict set frozenset".split())
 
@@ -117,7 +116,7 @@ class Likely:
                 continue
             kinds = self.hints.resolve(each, func)
             libs = [obj.name for obj in kinds if isinstance(obj, Lib)]
-            if last in _ABOUT_OTHERS or any(
+            if last in OF_CLASSES or any(
                 name.startswith(("tf.", "keras.", "builtins.", "pathlib."))
                 and name not in TENSOR_TYPES
                 and name not in _OPEN
@@ -168,7 +167,7 @@ def _names(node: ast.expr) -> Iterator[ast.expr]:
         yield node
     elif isinstance(node, ast.Subscript):
         yield node.value
-        if _last(node.value) not in _ABOUT_OTHERS:
+        if _last(node.value) not in OF_CLASSES:
             yield from _names(node.slice)
     else:
         for child in ast.iter_child_nodes(node):

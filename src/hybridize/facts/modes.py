@@ -9,6 +9,7 @@ from hybridize.domain.objects import BOTTOM, Func, Lit, Obj, Value, Wrapper
 from hybridize.facts.model import Hybridization
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
+from hybridize.library.dialect import FUNCTION_PARAMETERS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -90,20 +91,9 @@ def _arguments(node: ast.expr) -> tuple[tuple[str, str], ...]:
     """The arguments of a decorator by parameter name, as they stand in the source."""
     if not isinstance(node, ast.Call):
         return ()
-    out = [(_NAMES[i + 1] if i + 1 < len(_NAMES) else str(i), ast.unparse(arg)) for i, arg in enumerate(node.args)]
+    out = [
+        (FUNCTION_PARAMETERS[i + 1] if i + 1 < len(FUNCTION_PARAMETERS) else str(i), ast.unparse(arg))
+        for i, arg in enumerate(node.args)
+    ]
     out += [(kw.arg or "**", ast.unparse(kw.value)) for kw in node.keywords]
     return tuple(out)
-
-
-_NAMES = (
-    "func",
-    "input_signature",
-    "autograph",
-    "jit_compile",
-    "reduce_retracing",
-    "experimental_implements",
-    "experimental_autograph_options",
-    "experimental_relax_shapes",
-    "experimental_compile",
-    "experimental_follow_type_hints",
-)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from hybridize.domain.objects import Bound, Func
+from hybridize.domain.words import SETTING_UP
 from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code
 from hybridize.source import Role, Roles
-
-#: What runs when an object is made, and when Keras first calls a layer: it is still being set up.
-SETTING_UP: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "__init_subclass__", "build"})
 
 
 class Public:

@@ -6,6 +6,7 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Container, Inst, LibInst, Obj, Tensor, Unknown
+from hybridize.domain.words import CONSTRUCTORS
 from hybridize.facts.guards import is_cached
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import Root, callees_at
@@ -28,9 +29,6 @@ CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", 
 TOLD: Final = CHANGES | WORLD.keys()
 #: Calls that the analysis cannot see into.
 OPAQUE: Final = frozenset({"unknown_call", "foreign_call", "unfollowed"})
-#: Methods that write the fields of the object that is being made: no side effect of theirs, but of who calls them
-#: on an object from outside.
-CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__setstate__"})
 
 #: Of an effect (`Reason.once`): a person says that nobody minds that it happens once per trace.
 VOUCHED: Final = "vouched "

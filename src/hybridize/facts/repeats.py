@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import Cell, Class, Container, Inst, Lit, Value
+from hybridize.domain.words import BUILDERS
 from hybridize.facts.guards import (
     CONSTANT,
     SET_UP,
@@ -26,7 +27,6 @@ _TAKES: Final = frozenset({"pop", "popleft", "popitem", "remove", "clear", "disc
 #: Effects on the outside world.
 _OUTSIDE: Final = frozenset({"print", "io", "random", "clock", "state"})
 _RUN_ONCE: Final = ("module", "class")
-_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build"})
 #: What a change of all the fields of an object is told as: to read it is part of the change.
 _NAMESPACE: Final = "__dict__"
 
@@ -107,7 +107,7 @@ def _same_constant(frame: Frame, effect: Effect, slots: list[int]) -> bool:
     if cell.value == value and not _hides_default(effect, value):
         return True
     places = [(code, pos) for code, pos in cell.writes if (code, pos) != (frame.code, effect.position)]
-    if len(places) > 1 or any(c.kind not in _RUN_ONCE and c.name not in _CONSTRUCTORS for c, _ in places):
+    if len(places) > 1 or any(c.kind not in _RUN_ONCE and c.name not in BUILDERS for c, _ in places):
         return False
     return all(reader.frame.code.kind == "module" for reader in cell.readers)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.facts.reasons import CHANGES
 from hybridize.facts.undone import undone
 from hybridize.flow.frames import Effect, Frame
 
@@ -15,7 +16,7 @@ _INVERSE: Final = {
     "contextvars.ContextVar.reset": "contextvars.ContextVar.set",
 }
 #: Changes of which the code alone says whether they are taken back.
-_PLAIN: Final = frozenset({"attribute", "mutate", "global", "closure"})
+_PLAIN: Final = CHANGES - {"iterator", "item"}
 
 
 def is_restored(frame: Frame, effect: Effect) -> bool:

@@ -14,6 +14,7 @@ from hybridize.facts.model import Evidence
 from hybridize.facts.origins import definitions
 from hybridize.facts.symbolic import Symbolic
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import LAYERS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
@@ -51,7 +52,6 @@ _SHAPELESS: Final = (
     "ZeroPadding",
 )
 _STATIC_CALLS: Final = frozenset({"tf.unstack", "builtins.len", "keras.backend.int_shape", "tf.get_static_value"})
-_LAYERS: Final = ("keras.layers.", "keras.Sequential", "keras.Model")
 _FAR: Final = 30
 _LAST: Final = (-1,)
 #: The last axis as a layer reads it: its weights are of that size, so it is the same at every call.
@@ -179,7 +179,7 @@ def _read(frame: Frame, instr: ir.Attr | ir.Call | ir.Unpack) -> Iterator[tuple[
             if isinstance(obj, Lib) and obj.name in _STATIC_CALLS:
                 axes = _axis_argument(frame, instr) if obj.name in ("builtins.len", "tf.unstack") else None
                 yield f"`{obj.name.removeprefix('builtins.')}` needs the size", first, axes
-            elif isinstance(obj, LibInst) and obj.cls.startswith(_LAYERS):
+            elif isinstance(obj, LibInst) and obj.cls.startswith(LAYERS):
                 free = obj.cls.removeprefix("keras.layers.").startswith(_SHAPELESS)
                 yield f"`{obj.cls}` needs the size of the last axis", first, () if free else _OF_LAYER
         if any(

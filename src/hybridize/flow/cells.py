@@ -24,6 +24,7 @@ from hybridize.domain.objects import (
     Value,
     Wrapper,
 )
+from hybridize.domain.words import BUILDERS
 from hybridize.flow.contexts import ALLOWANCE
 from hybridize.flow.frames import INSTANCES, PATIENCE, SHARED, Frame, Step
 from hybridize.flow.world import World
@@ -238,7 +239,7 @@ def registry_class(obj: Obj) -> str:
 
 
 #: Functions that give an object its first fields.
-_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build", "setUp"})
+_CONSTRUCTORS: Final = BUILDERS | {"setUp"}
 
 
 def is_made_with(obj: Inst, name: str) -> bool:

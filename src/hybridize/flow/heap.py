@@ -34,6 +34,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
+from hybridize.domain.words import ONE_SHOT
 from hybridize.flow.attributes import Attributes
 from hybridize.flow.cells import Cells
 from hybridize.flow.frames import ExhaustedError, Frame
@@ -47,9 +48,6 @@ from hybridize.library.lengths import hold_alike, length_of, note_length
 from hybridize.library.protocols import ask, look_up
 from hybridize.library.python.computed import models_in
 from hybridize.library.spec import Call
-
-#: What can be iterated over only once: doing so changes it for whoever else holds it.
-ONE_SHOT = frozenset({"generator", "iterator", "zip", "map", "filter", "enumerate", "reversed"})
 
 
 class HeapAccess:

@@ -29,6 +29,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import DENSE
+from hybridize.domain.words import OF_CLASSES
 from hybridize.flow.docstrings import Docstrings
 from hybridize.flow.engine import Engine
 from hybridize.flow.frames import SHARED
@@ -61,7 +62,7 @@ _WITH_NOTES: Final = frozenset({"Annotated"})
 #: Packages whose generics take an array type and its shape.
 _SHAPED: Final = ("jaxtyping.", "tensor_annotations.")
 #: Generics whose arguments say nothing of what the value itself is.
-_OF_NO_VALUES: Final = frozenset({"Callable", "Type", "type", "Literal"})
+_OF_NO_VALUES: Final = OF_CLASSES | {"Literal"}
 _DEPTH: Final = 8
 
 _KERAS_CALLS: Final = frozenset({"call", "__call__"})

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from hybridize.library.contracts.lookup import is_member
+from hybridize.library.dialect import ASSIGNS
 
 #: What TensorFlow is as readily given a number for.
 _OF_NUMBERS: Final = frozenset(
@@ -40,7 +41,6 @@ _METHODS: Final[Mapping[str, frozenset[str]]] = {
 #: What gives its replicas their parts of a batch, and the methods that do so.
 STRATEGY: Final = "tf.distribute.Strategy"
 STRATEGY_RUNS: Final = frozenset({"run", "experimental_run_v2"})
-_ASSIGNS: Final = frozenset({"assign", "assign_add", "assign_sub"})
 #: Classes whose objects are called with tensors.
 _CALLED: Final = frozenset({"keras.layers.Layer", "keras.losses.Loss", "keras.metrics.Metric"})
 #: Packages of functions on tensors, beside TensorFlow itself.
@@ -102,7 +102,7 @@ def method_asks(chain: Collection[str], name: str, place: int | str) -> bool:
 
 def assigns(name: str) -> bool:
     """Whether a method of a variable gives it a value."""
-    return name in _ASSIGNS
+    return name in ASSIGNS
 
 
 def only_of_tensors(name: str) -> frozenset[str]:

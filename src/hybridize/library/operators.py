@@ -37,6 +37,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
+from hybridize.domain.words import NUMBERS
 from hybridize.library import registry
 from hybridize.library.annotations import union
 from hybridize.library.arithmetic import binary_tensor, compare_tensor
@@ -97,7 +98,7 @@ SPECIAL: Final = {
     ">": "gt",
     ">=": "ge",
 }
-_NUMBERS: Final = frozenset({"int", "float", "bool", "complex"})
+_NUMBERS: Final = NUMBERS | {"complex"}
 #: Operators are computed for so many pairs of alternatives.
 MAX_PAIRS: Final = 64
 _LIMIT: Final = 2**63

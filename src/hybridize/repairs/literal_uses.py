@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 from hybridize.domain.objects import Tensor, Value
+from hybridize.library.dialect import ASSIGNS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.records import dataclass, field
@@ -50,7 +51,6 @@ _SIZES: Final = {
     "random.uniform": ("shape", 0),
     "stack": ("values", 0),
 }
-_ASSIGNS: Final = ("assign", "assign_add", "assign_sub")
 _ARITHMETIC: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod, ast.FloorDiv, ast.Pow)
 #: What whole numbers stay whole under, in Python and TensorFlow alike.
 _WHOLE: Final = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)
@@ -168,7 +168,7 @@ class Uses:
             if self.whole:
                 self._floating(origin)
             return None
-        if last in _ASSIGNS and isinstance(call.func, ast.Attribute) and place == 0:
+        if last in ASSIGNS and isinstance(call.func, ast.Attribute) and place == 0:
             return self._meets(self._dtype_of(call.func.value), origin, whole=whole)
         if last in LEVELS and any("logging." in each for each in self.bench.names(self.file, call)):
             return self._stays(origin)  # a message becomes `tf.print`

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hybridize.domain.objects import Heap
+from hybridize.domain.words import NUMBERS
 from hybridize.facts.guards import SET_UP
 from hybridize.facts.reasons import CHANGES, WORLD, Reason, fills_own
 from hybridize.flow.frames import Frame
@@ -25,7 +26,7 @@ _TRIPS = 10.0
 _HEAVY = 60.0
 #: What a call of Keras, and a gradient, count for: several operations.
 _SEVERAL = 5.0
-_NUMBERS = frozenset({"float", "int", "bool", "print"})
+_NUMBERS = NUMBERS | {"print"}
 _EAGER = frozenset({"numpy", "item", "tolist"})
 
 

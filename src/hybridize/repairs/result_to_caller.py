@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from hybridize.domain.words import NUMBERS
 from hybridize.program.ir import Code
 from hybridize.repairs.bench import Bench, is_tensor
 from hybridize.repairs.edits import TextEdit
@@ -15,7 +16,6 @@ from hybridize.source.syntax import walk
 
 #: What is done to a tensor: text before and behind it.
 _Wrap: TypeAlias = "tuple[str, str]"
-_CASTS = ("float", "int", "bool")
 
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
@@ -68,7 +68,7 @@ def _inner(bench: Bench, file: SourceFile, node: ast.expr) -> tuple[ast.expr, _W
     inner = node
     while isinstance(inner, ast.Call) and not inner.keywords:
         func = inner.func
-        if isinstance(func, ast.Name) and func.id in _CASTS and len(inner.args) == 1 and func.id not in file.bound:
+        if isinstance(func, ast.Name) and func.id in NUMBERS and len(inner.args) == 1 and func.id not in file.bound:
             before, behind, inner = f"{before}{func.id}(", f"){behind}", inner.args[0]
         elif isinstance(func, ast.Attribute) and func.attr in ("numpy", "item", "tolist") and not inner.args:
             behind, inner = f".{func.attr}(){behind}", func.value

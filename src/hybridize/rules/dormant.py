@@ -13,6 +13,7 @@ from typing import Final
 from hybridize.domain.calls import NOT_TRACED
 from hybridize.domain.objects import Bound, Cell, Class, Container, Func, Inst, Lib, LibInst, Lit, Tensor, Value
 from hybridize.domain.tensors import NDARRAY
+from hybridize.domain.words import CONSTRUCTORS
 from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
@@ -34,7 +35,6 @@ _CHANGES: Final = {
 }
 #: Of what has an effect by what it is given.
 _PRINTS: Final = "builtins.print"
-_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__"})
 _FAR: Final = 24
 _DEEP: Final = 4
 _NO_VALUE: Final[Value] = frozenset()
@@ -111,7 +111,7 @@ def _is_kept(frame: Frame, made: ir.Attr | ir.Global | ir.Item) -> bool:
 
 def _is_chosen(cell: Cell) -> bool:
     """Whether a field is written by constructors only, from what these are given."""
-    return bool(cell.writes) and all(c.name in _CONSTRUCTORS and _from_outside(c, pos) for c, pos in cell.writes)
+    return bool(cell.writes) and all(c.name in CONSTRUCTORS and _from_outside(c, pos) for c, pos in cell.writes)
 
 
 def _from_outside(code: Code, pos: int) -> bool:

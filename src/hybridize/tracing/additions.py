@@ -7,10 +7,12 @@ from typing import Final
 
 from hybridize.domain.objects import Container, Func, Inst, LibInst, Lit, Obj, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import VARIABLE
+from hybridize.domain.words import CONSTRUCTORS
 from hybridize.facts.guards import guarded, set_up_once
 from hybridize.facts.origins import call_at, definitions
-from hybridize.facts.reasons import CONSTRUCTORS, Reason
+from hybridize.facts.reasons import Reason
 from hybridize.flow.frames import Effect, Frame
+from hybridize.library.dialect import STATIC
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
@@ -18,7 +20,7 @@ from hybridize.tracing.views import ProjectView
 
 _NO_VALUE: Final[Value] = frozenset()
 #: What a graph is made for: the same in every call that runs it.
-_STATIC: Final = frozenset({"shape", "dtype", "rank", "ndim", "name"})
+_STATIC: Final = STATIC | {"name"}
 #: Functions whose results depend on nothing but their arguments.
 _PURE: Final = frozenset({"tuple", "str", "len", "int", "repr", "list", "frozenset"})
 _DEPTH: Final = 6

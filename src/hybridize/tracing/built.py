@@ -15,12 +15,13 @@ from hybridize.domain.objects import Container, Inst, LibInst, Obj, Tup, Value
 from hybridize.facts.extents import Having
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import LAYERS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.tracing.building import is_built, owns_weights
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
-_LAYERS: Final = ("keras.layers.", "keras.Model", "keras.Sequential", "keras.models.")
+_LAYERS: Final = (*LAYERS, "keras.models.")
 #: Methods that run a model, or give it its weights.
 _RUNS: Final = frozenset(
     "__call__ call build fit evaluate predict predict_on_batch train_on_batch test_on_batch summary".split()

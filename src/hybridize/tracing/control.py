@@ -29,6 +29,7 @@ from hybridize.domain.objects import (
     Value,
 )
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, SYMBOLIC
+from hybridize.domain.words import LAZY, NUMBERS
 from hybridize.facts.symbolic import OPERATION
 from hybridize.flow.truth import truth
 from hybridize.program import ir
@@ -42,9 +43,7 @@ from hybridize.tracing.views import FrameView, ProjectView, position_of
 CONVERTED: Final = frozenset({"builtins.int", "builtins.float", "builtins.abs", "builtins.len"})
 #: What no condition or number of a graph is.
 _NEVER: Final = (Inst, Func, Class, Bound, Container, Tup, LibInst, Stream, Unknown)
-_PLAIN: Final = frozenset({"int", "float", "bool", "str"})
-#: Built-in functions over a dataset that AutoGraph keeps in the graph.
-_OVER_DATASETS: Final = frozenset({"builtins.enumerate", "builtins.zip", "builtins.map", "builtins.filter"})
+_PLAIN: Final = NUMBERS | {"str"}
 
 
 class Syntax:
@@ -273,7 +272,7 @@ class Control:
         names = self.view.names(made.function)
         if "builtins.range" in names:
             return self._any(tuple(s for s, _ in made.arguments))
-        if _OVER_DATASETS.intersection(names):
+        if LAZY.intersection(names):
             return OPERATION if any(self._holds_dataset(s) for s, _ in made.arguments) else 0
         return 0
 
@@ -285,7 +284,7 @@ class Control:
         slot = site.instr.iterable
         made = self.view.definition(slot)
         slots = [slot]
-        if isinstance(made, ir.Call) and _OVER_DATASETS.intersection(self.view.names(made.function)):
+        if isinstance(made, ir.Call) and LAZY.intersection(self.view.names(made.function)):
             slots += [s for s, _ in made.arguments]
         return any(isinstance(o, Stream) and o.kind == DATASET for s in slots for o in self.view.value(s))
 

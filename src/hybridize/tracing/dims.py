@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Container, LibInst, Lit, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, SPARSE, VARIABLE, Shape, is_dynamic
+from hybridize.library.dialect import HOST_CALLS
 from hybridize.program import ir
 from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
@@ -29,7 +30,7 @@ _IMAGES: Final = frozenset(f"tf.io.decode_{k}" for k in "png jpeg image bmp gif 
     f"tf.image.decode_{k}" for k in "png jpeg image bmp gif jpeg".split()
 )
 #: Functions of the host, and bytes that say what they are: nothing is known of the shapes of their results.
-_HOST: Final = frozenset({"tf.py_function", "tf.numpy_function", "tf.compat.v1.py_func", "tf.io.parse_tensor"})
+_HOST: Final = HOST_CALLS | {"tf.io.parse_tensor"}
 #: Operations whose results have the shape of their first argument.
 _SAME: Final = frozenset(
     "tf.cast tf.identity tf.nn.relu tf.stop_gradient tf.sort tf.convert_to_tensor tf.clip_by_value tf.nn.softmax "

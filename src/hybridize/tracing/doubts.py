@@ -12,9 +12,9 @@ from typing import Final
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Cell, Container, Heap, Inst, LibInst, Obj, Tensor
 from hybridize.domain.tensors import VARIABLE
+from hybridize.domain.words import SETTING_UP
 from hybridize.facts.callgraph import denotes
 from hybridize.facts.guards import parts
-from hybridize.facts.public import SETTING_UP
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
 from hybridize.program import ir

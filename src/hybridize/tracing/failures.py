@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Container, Lit, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, Shape
+from hybridize.domain.words import NUMBERS
 from hybridize.program import ir
 from hybridize.program.ir import Instr
 from hybridize.records import dataclass
@@ -25,7 +26,6 @@ _Rule: TypeAlias = "Callable[[Shape, Shape], bool | None]"
 INVALID: Final = "tf.errors.InvalidArgumentError"
 STAGING: Final = "builtins.Exception"  # what of a `StagingError` a program can name
 _VALUE, _TYPE = "builtins.ValueError", "builtins.TypeError"
-_NUMBERS: Final = frozenset({"int", "float", "bool"})
 _DIVISIONS: Final = frozenset({"/", "//", "%"})
 #: Operations that want certain shapes of their operands, whatever the rest.
 _SHAPED: Final = frozenset(
@@ -110,7 +110,7 @@ def _division(view: FrameView, instr: ir.Binary | ir.Inplace) -> Iterator[Failur
 
 
 def _are_numbers(value: Value) -> bool:
-    return all(isinstance(o, (Lit, Prim)) and o.kind in _NUMBERS for o in value)
+    return all(isinstance(o, (Lit, Prim)) and o.kind in NUMBERS for o in value)
 
 
 def _item(view: FrameView, instr: ir.Item) -> Iterator[Failure]:

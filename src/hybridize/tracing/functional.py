@@ -12,6 +12,7 @@ from hybridize.facts.guards import parts
 from hybridize.facts.symbolic import CLOSURE, OPERATION, parameter_bit
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
+from hybridize.library.dialect import LAYERS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.records import dataclass
@@ -19,14 +20,7 @@ from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 #: What Keras gives a symbolic tensor to, and builds a part of a functional model.
-_FUNCTIONAL: Final = (
-    "keras.layers.",
-    "keras.backend.",
-    "keras.Model",
-    "keras.Sequential",
-    "keras.ops.",
-    "keras.activations.",
-)
+_FUNCTIONAL: Final = (*LAYERS, "keras.backend.", "keras.ops.", "keras.activations.")
 #: What makes values of Keras from numbers and shapes, and takes no tensor.
 _MAKES: Final = tuple(
     f"keras.{where}.{what}"

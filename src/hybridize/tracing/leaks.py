@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import Container, Inst
+from hybridize.domain.words import SETTING_UP
 from hybridize.facts.guards import guarded
 from hybridize.facts.model import Evidence
-from hybridize.facts.public import SETTING_UP
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of

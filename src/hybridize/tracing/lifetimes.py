@@ -15,6 +15,7 @@ from hybridize.domain.calls import BY_OTHERS, BY_PROGRAM, UNORDERED, How
 from hybridize.domain.nesting import held, taken_apart
 from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Wrapper
 from hybridize.domain.tensors import SYMBOLIC
+from hybridize.domain.words import CONSTRUCTORS
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
@@ -23,6 +24,7 @@ from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import given_position
 from hybridize.library.costs import ITERATIONS
+from hybridize.library.dialect import LAYERS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -40,10 +42,9 @@ FEW: Final = 3.0
 _MOST: Final = 1e9
 #: So many turns has a loop of unknown length, where it shall not speak against a graph.
 _LONG: Final = 200.0
-_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__"})
 _DEPTH: Final = 3
 #: Library objects that are told apart by identity.
-_LIBRARY: Final = ("keras.layers.", "keras.Model", "keras.Sequential", "keras.optimizers.", "keras.losses.")
+_LIBRARY: Final = (*LAYERS, "keras.optimizers.", "keras.losses.")
 #: Library classes whose objects arrive in parts, or as tensors.
 _TAKEN_APART: Final = frozenset(
     "builtins.list builtins.dict builtins.tuple builtins.str builtins.int builtins.float typing.NamedTuple "
@@ -186,7 +187,7 @@ class Lifetimes:
         for root in self.roots:
             if not self.project.extents.of(root) & callers:
                 continue
-            if root.code.name in _CONSTRUCTORS or any(o in tally.objects for o in held(root.ret, _DEPTH, parts)):
+            if root.code.name in CONSTRUCTORS or any(o in tally.objects for o in held(root.ret, _DEPTH, parts)):
                 return False
             calls, made = next(self._runs_of(tally, [root]))
             if calls >= PAYS * made:

@@ -10,12 +10,13 @@ from typing import Final
 
 from hybridize.domain.objects import Lit, Prim, Tensor, Unknown
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
+from hybridize.domain.words import COMPARISONS, ELEMENTWISE
 from hybridize.program import ir
 from hybridize.records import dataclass
 from hybridize.tracing.values import argument, arguments
 from hybridize.tracing.views import FrameView
 
-OPERATORS: Final = frozenset({"+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">=", "==", "!="})
+OPERATORS: Final = ELEMENTWISE | COMPARISONS | {"@"}
 _XY: Final = """
     add subtract multiply divide maximum minimum pow greater less greater_equal less_equal equal not_equal truediv
 """

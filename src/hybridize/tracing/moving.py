@@ -12,6 +12,7 @@ from typing import Final
 
 from hybridize.domain.calls import BY_CODE, BY_OTHERS, How
 from hybridize.domain.objects import Bound, Container, Lib, Lit, Stream, Wrapper
+from hybridize.domain.words import VIEWS
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.origins import callees_at, starts_program
 from hybridize.flow.frames import Frame
@@ -37,8 +38,6 @@ _OUTSIDE: Final = frozenset(
 _DRAWS: Final = ("tf.random.", "tf.compat.v1.random", "keras.random.", "np.random.")
 _FOLLOWED: Final = BY_CODE - {How.HYBRID}
 
-#: What goes through a dictionary.
-_OF_COLLECTIONS: Final = frozenset({"items", "keys", "values"})
 
 _NOWHERE: Final[frozenset[int]] = frozenset()
 
@@ -211,7 +210,7 @@ def _element(frame: Frame, slot: int) -> ir.Iter | None:
     if not isinstance(made, ir.Iter):
         return None
     held = frame.vals[made.source] or ()
-    return made if held and not any(isinstance(o, Stream) and o.kind not in _OF_COLLECTIONS for o in held) else None
+    return made if held and not any(isinstance(o, Stream) and o.kind not in VIEWS for o in held) else None
 
 
 def _is_constant(value: Iterable[object]) -> bool:

@@ -9,6 +9,7 @@ from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import Lit, Tensor
 from hybridize.facts.origins import call_at, passed_slots
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import TENSOR_LIBRARIES
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.tracing.values import has_tensor
@@ -23,7 +24,6 @@ _CALLS: Final = 4
 _RETURNS: Final = DIRECT | {How.KERAS, How.OPERATOR}
 _PROPERTY: Final = frozenset({How.PROPERTY})
 _WRAPPED: Final = frozenset({How.HYBRID, How.KERAS})
-_TENSOR_LIBRARIES: Final = ("tf.", "tensor.", "keras.")
 
 
 class OpenView(FrameView):
@@ -70,7 +70,7 @@ def passed(view: FrameView, pos: int, callee: Frame, index: int) -> list[int] | 
 
 def returned(view: FrameView, call: ir.Call, ask: Ask, element: int | None = None) -> Dims | None:
     """The unknown dims of what a function of the project returns to a call, or of one element of that tuple."""
-    if any(name.startswith(_TENSOR_LIBRARIES) for name in view.names(call.function)):
+    if any(name.startswith(TENSOR_LIBRARIES) for name in view.names(call.function)):
         return None
     return _of_any(view, call.position, _RETURNS, ask, element)
 

@@ -10,6 +10,7 @@ import ast
 from typing import Final
 
 from hybridize.domain.objects import Class, Inst
+from hybridize.domain.words import OF_CLASSES
 from hybridize.facts.model import FunctionKind
 from hybridize.flow.hints import HintReader
 from hybridize.program.index import index_of
@@ -17,8 +18,6 @@ from hybridize.source.syntax import walk
 from hybridize.tracing.views import FunctionView
 
 _PROPERTIES: Final = frozenset({"property", "cached_property", "setter", "getter"})
-#: What is hinted with a class is one of its objects only outside of these.
-_OF_CLASSES: Final = frozenset({"Callable", "Type", "type"})
 
 
 def is_property(function: FunctionView) -> bool:
@@ -85,6 +84,6 @@ def _parts(annotation: ast.expr) -> list[ast.expr]:
         except (SyntaxError, ValueError):
             return []
     nodes: list[ast.expr] = [node for node in walk(annotation) if isinstance(node, (ast.Name, ast.Attribute))]
-    if any(getattr(node, "id", getattr(node, "attr", "")) in _OF_CLASSES for node in nodes):
+    if any(getattr(node, "id", getattr(node, "attr", "")) in OF_CLASSES for node in nodes):
         return []
     return nodes

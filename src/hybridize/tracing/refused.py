@@ -9,6 +9,7 @@ from typing import Final
 from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import NONE_V, Bound, Container, Lib, LibInst, Lit, Obj, Tensor, Tup, Value
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import ASSIGNS
 from hybridize.library.failing import assignment_fails, call_fails, inside, item_fails, operator_fails, sizes
 from hybridize.program import ir
 from hybridize.program.ir import Instr
@@ -20,7 +21,6 @@ from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FrameView
 
 _TRACED: Final = DIRECT | {How.KERAS, How.CALLBACK, How.OPERATOR}
-_ASSIGNMENTS: Final = frozenset({"assign", "assign_add", "assign_sub"})
 _DEPTH: Final = 6
 _MOST: Final = 6  # combinations of what may arrive that are looked at
 #: The instructions that may be refused.
@@ -181,7 +181,7 @@ def _call(view: FrameView, instr: ir.Call) -> str:
     slots = list(arguments(instr))
     if isinstance(function, Bound) and isinstance(function.func, str):
         name = function.func.rpartition(":")[2]
-        if name in _ASSIGNMENTS and slots:
+        if name in ASSIGNS and slots:
             fails = any(assignment_fails(function.receiver, o) for (o,) in _every(view, slots[:1]))
             return f"`{name}`" if fails else ""
         return ""

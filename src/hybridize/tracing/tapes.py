@@ -11,6 +11,7 @@ from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.guards import holds_plain_tensor
 from hybridize.facts.origins import callees_at, calls_at, definitions
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import DERIVES
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
@@ -19,7 +20,6 @@ from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FunctionView, ProjectView
 
 _TAPE: Final = "tf.GradientTape"
-_DERIVES: Final = frozenset({"gradient", "jacobian", "batch_jacobian"})
 _STEPS: Final = 60
 #: What carries on what was recorded.
 _CARRIES: Final = frozenset(
@@ -57,7 +57,7 @@ def _gradients(project: ProjectView) -> dict[LibInst, list[Frame]]:
 
 def _asking(code: Code) -> Iterator[int]:
     attributes = index_of(code).attributes
-    for name in (*_DERIVES, "watch"):
+    for name in (*DERIVES, "watch"):
         for instr in attributes.get(name, ()):
             yield instr.owner
 
@@ -167,7 +167,7 @@ def _derivatives(caller: Frame) -> Iterator[ir.Call]:
     known = definitions(caller.code)
     for call in index_of(caller.code).of(ir.Call):
         method = known.get(call.function)
-        if not isinstance(method, ir.Attr) or method.name not in _DERIVES or len(call.arguments) < 2:
+        if not isinstance(method, ir.Attr) or method.name not in DERIVES or len(call.arguments) < 2:
             continue
         if any(isinstance(o, LibInst) and o.cls == _TAPE for o in caller.vals[method.owner] or ()):
             yield call

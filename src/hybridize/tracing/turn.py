@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import BOTTOM, Lib, LibInst, Lit, Obj, Prim, Tensor, Tup, Value
+from hybridize.library.dialect import STATIC
 from hybridize.library.failing import call_result
 from hybridize.library.operators import binary, compare, unary
 from hybridize.program import ir
@@ -18,7 +19,6 @@ from hybridize.tracing.views import FrameView
 
 _DEPTH: Final = 3  # functions within each other that are followed
 _PLAIN: Final = (Tensor, Lit, Prim)
-_STATIC: Final = frozenset({"shape", "ndim", "rank", "ndims", "dtype"})  # what Python knows of a tensor
 
 
 class Turn:
@@ -76,7 +76,7 @@ class Turn:
             left, right = self._plain(made.left), self._plain(made.right)
             return compare(engine, frame, made.operator, left, right, made.position) if left and right else BOTTOM
         if isinstance(made, ir.Attr):
-            owner = self.value(made.owner) if made.name in _STATIC else BOTTOM
+            owner = self.value(made.owner) if made.name in STATIC else BOTTOM
             return engine.attributes.get_attrs(frame, owner, made.name, made.position)
         if isinstance(made, ir.Item):
             return self._item(made)

@@ -22,6 +22,7 @@ from hybridize.domain.objects import (
     Value,
 )
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
+from hybridize.domain.words import COMPARISONS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
@@ -30,7 +31,6 @@ from hybridize.tracing.views import FrameView
 
 _NUMBERS: Final = frozenset({"builtins.int", "builtins.float"})
 _ARITHMETIC: Final = frozenset({"builtins.abs", "builtins.min", "builtins.max", "builtins.sum", "builtins.round"})
-_COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _DEPTH: Final = 12
 
 
@@ -144,7 +144,7 @@ def _parts(view: FrameView, made: Instr) -> list[int]:
     """The slots that a number comes from."""
     if isinstance(made, ir.Refine):
         return [made.source]
-    if isinstance(made, (ir.Binary, ir.Inplace)) or (isinstance(made, ir.Compare) and made.operator in _COMPARISONS):
+    if isinstance(made, (ir.Binary, ir.Inplace)) or (isinstance(made, ir.Compare) and made.operator in COMPARISONS):
         return [made.left, made.right]
     if isinstance(made, ir.Unary):
         return [made.operand]

@@ -19,8 +19,8 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Cell, Container, Heap, Inst, Obj
+from hybridize.domain.words import SETTING_UP
 from hybridize.facts.model import Evidence
-from hybridize.facts.public import SETTING_UP
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of

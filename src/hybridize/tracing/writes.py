@@ -24,9 +24,11 @@ from hybridize.domain.objects import (
     Value,
     Wrapper,
 )
+from hybridize.domain.words import SETTING_UP, VIEWS
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import guarded, parts
 from hybridize.facts.origins import call_at, definitions, slots_of
+from hybridize.facts.reasons import CHANGES
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
 from hybridize.library import registry
@@ -44,9 +46,7 @@ from hybridize.tracing.views import ProjectView
 Place: TypeAlias = "Cell | Container"
 
 _NO_VALUE: Final[Value] = frozenset()
-#: Methods that fill the object that is being made.
-CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build", "__init_subclass__"})
-_CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", "io", "state", "random"})
+_CHANGES: Final = CHANGES - {"iterator"} | {"io", "state", "random"}
 #: The places that stand for the environment's variables, for what is in files and folders, and for levels of loggers.
 ENVIRONMENT: Final = Cell()
 FILES: Final = Cell()
@@ -70,8 +70,6 @@ _CLASS: Final = "__class__"
 _REWIRED: Final = ("__defaults__", "__kwdefaults__", "__code__")
 #: Attributes that every object has from the start: who sets them replaces others.
 _REPLACED: Final = (_CLASS, *_REWIRED)
-#: The views of a dictionary that show what changes later.
-_VIEWS: Final = ("keys", "values", "items")
 #: Libraries whose objects keep what they change in variables and tables.
 _TENSORS: Final = ("tf.", "keras.", "np.", "tensorflow_probability.")
 
@@ -211,12 +209,12 @@ def _kept_views(solution: Solution) -> dict[Cell, list[Container]]:
     found: dict[Cell, list[Container]] = {}
     for code, frames in solution.frames.items():
         index = index_of(code)
-        if not index.attributes.keys() & _VIEWS:
+        if not index.attributes.keys() & VIEWS:
             continue
         for instr in index.of(ir.SetGlobal, ir.SetCell, ir.SetAttr):
             made = index.source(instr.value)
             method = index.definitions.get(made.function) if isinstance(made, ir.Call) else None
-            if not isinstance(method, ir.Attr) or method.name not in _VIEWS:
+            if not isinstance(method, ir.Attr) or method.name not in VIEWS:
                 continue
             for frame in frames:
                 dicts = [o for o in frame.vals[method.owner] or () if isinstance(o, Container)]
@@ -479,7 +477,7 @@ def _is_early(frame: Frame, pos: int, place: Place, owner: Heap | None) -> bool:
 
 def makes(frame: Frame, place: Place, owner: Heap | None) -> bool:
     """Whether a constructor writes what belongs to the object that it makes: not what a class or module keeps."""
-    if frame.code.name not in CONSTRUCTORS:
+    if frame.code.name not in SETTING_UP:
         return False
     whole = place.whole if isinstance(place, Part) else place
     if isinstance(whole, Container):

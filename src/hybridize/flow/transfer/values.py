@@ -22,11 +22,12 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import NDARRAY
+from hybridize.domain.words import ONE_SHOT
 from hybridize.flow import steps
 from hybridize.flow.ending import ENDED, never_returns, refuses
 from hybridize.flow.engine import Engine, Handler
 from hybridize.flow.frames import Frame
-from hybridize.flow.heap import ONE_SHOT, join_items
+from hybridize.flow.heap import join_items
 from hybridize.flow.narrowing import fits_shape
 from hybridize.flow.steps import kept, on
 from hybridize.flow.transfer.names import missing_value

@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, FLOAT_V, INT_V, NONE_V, Lit, Tensor, Value, literal, prim, tup, unknown
+from hybridize.domain.words import COMPARISONS
 from hybridize.library.lengths import hold_alike, note_length
 from hybridize.library.operators import SPECIAL, binary, compare, inplace, unary
 from hybridize.library.python.rules import (
@@ -86,12 +87,11 @@ def _prod(call: Call) -> Value:
 # The operator module -------------------------------------------------------------------------------------------------
 
 _BINARY: Final = {f"operator.{name}{'_' if name in ('and', 'or') else ''}": op for op, name in SPECIAL.items()}
-_COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _UNARY: Final = {"operator.neg": "-", "operator.pos": "+", "operator.invert": "~", "operator.inv": "~"}
 
 
 def _operator(op: str) -> Rule:
-    apply = compare if op in _COMPARISONS else binary
+    apply = compare if op in COMPARISONS else binary
     return lambda call: apply(call.engine, call.frame, op, call.arg(0), call.arg(1), call.pos)
 
 
@@ -162,7 +162,7 @@ _OPERATORS: Final[dict[str, Rule]] = {
     **{
         f"operator.i{name.rpartition('.')[2].rstrip('_')}": _inplace(op)
         for name, op in _BINARY.items()
-        if op not in _COMPARISONS
+        if op not in COMPARISONS
     },
     **{name: _unary(op) for name, op in _UNARY.items()},
     "operator.abs": same,

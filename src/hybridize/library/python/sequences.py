@@ -28,6 +28,7 @@ from hybridize.domain.objects import (
     tup,
     wrapper,
 )
+from hybridize.domain.words import ONE_SHOT
 from hybridize.library.joining import fill
 from hybridize.library.lengths import hold_alike, length_of, note_length, shortest
 from hybridize.library.protocols import order
@@ -224,10 +225,6 @@ def _reversed(call: Call) -> Value:
     return result
 
 
-#: Iterators that are their own iterators.
-_ONCE: Final = frozenset({"generator", "iterator", "zip", "map", "filter", "enumerate", "reversed"})
-
-
 def _iter(call: Call) -> Value:
     result = BOTTOM
     if len(call.args) == 2:
@@ -236,8 +233,8 @@ def _iter(call: Call) -> Value:
         call.write(made.rest_cell(), call.call(call.arg(0)))
         return made.value
     for obj in call.arg(0):
-        if (isinstance(obj, Stream) and ("Iterator" in obj.kind or obj.kind in _ONCE)) or (
-            isinstance(obj, (Container, Tup)) and obj.kind in _ONCE
+        if (isinstance(obj, Stream) and ("Iterator" in obj.kind or obj.kind in ONE_SHOT)) or (
+            isinstance(obj, (Container, Tup)) and obj.kind in ONE_SHOT
         ):
             result = join(result, obj.value)
         elif isinstance(obj, Stream) and obj.is_data:
@@ -292,7 +289,7 @@ def _as_sequence(call: Call, obj: Obj, kind: str) -> Value:
     items: list[Value] | None = None
     if isinstance(obj, Tup):
         items = list(obj.items)
-        if obj.kind in _ONCE:
+        if obj.kind in ONE_SHOT:
             call.effect("iterator", f"{kind}()", obj)
     elif isinstance(obj, Container) and obj.kind in ("list", "generator") and call.is_exact(obj):
         items = [call.read(c) for c in list(obj.fields.values())]

@@ -27,27 +27,14 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SPARSE, UNRESOLVED, VARIABLE, Dim
 from hybridize.library.convert import PYTHON_TF, dim_of, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
+from hybridize.library.dialect import FUNCTION_PARAMETERS
 from hybridize.library.spec import Call, ClassSpec, Spec
 from hybridize.library.structures import fields_of, leaves, map_structure, map_structures
-
-_FUNCTION_PARAMETERS: Final = (
-    "func",
-    "input_signature",
-    "autograph",
-    "jit_compile",
-    "reduce_retracing",
-    "experimental_implements",
-    "experimental_autograph_options",
-    "experimental_attributes",
-    "experimental_relax_shapes",
-    "experimental_compile",
-    "experimental_follow_type_hints",
-)
 
 
 def _function(call: Call) -> Value:
     """`tf.function(f)` makes a hybrid function; `tf.function(jit_compile=True)` a decorator that does."""
-    options = dict(zip(_FUNCTION_PARAMETERS, call.args, strict=False))
+    options = dict(zip(FUNCTION_PARAMETERS, call.args, strict=False))
     options.update(call.kwargs)
     func = options.pop("func", BOTTOM)
     if not func or func is NONE_V:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import NDARRAY
+from hybridize.domain.words import COMPARISONS
 from hybridize.library.arithmetic import promoted
 from hybridize.program import ir
 from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule, Where, operators
 from hybridize.tracing.meetings import OPERATORS, Clash, asks, clash, met
 from hybridize.tracing.views import FrameView, ProjectView
-
-_COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
 def meeting(view: FrameView, instr: ir.Binary | ir.Call | ir.Compare | ir.Inplace) -> Iterator[Hit]:
@@ -65,7 +63,7 @@ def _narrower(view: FrameView, instr: ir.Binary | ir.Compare) -> Iterator[Hit]:
 
 def _promoted(view: FrameView, instr: ir.Binary | ir.Compare, array: str, kept: str | None) -> str | None:
     """The dtype in which NumPy computes with two arrays."""
-    if instr.operator in _COMPARISONS:
+    if instr.operator in COMPARISONS:
         return promoted(array, kept)
     found = _dtypes(view, instr.target)
     return found.pop() if len(found) == 1 else None

@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Heap, Lib, Lit, Tensor
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
+from hybridize.domain.words import NUMBER_CLASSES
 from hybridize.facts.lifted import in_init_scope
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program import ir
@@ -55,7 +56,6 @@ _BUILT_IN: Final = frozenset(f"builtins.{name}" for name in ("list", "tuple", "l
 _CLASS: Final = "__class__"
 _CLASSES: Final = "asks for the class of a tensor, which is another one"
 _EAGER_CLASS: Final = ".EagerTensor"
-_NUMBER_CLASSES: Final = frozenset({"builtins.int", "builtins.float", "builtins.bool"})
 _ASKED: Final = frozenset({"device", "backing_device", "is_packed", _CLASS})
 
 
@@ -160,7 +160,7 @@ def _class(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     asked = view.value(argument(instr, 1))
     if any(isinstance(o, Lib) and o.name.endswith(_EAGER_CLASS) for o in asked):
         yield from _hit(view, instr, argument(instr, 0), _CLASSES)
-    if any(isinstance(o, Lib) and o.name in _NUMBER_CLASSES for o in asked):
+    if any(isinstance(o, Lib) and o.name in NUMBER_CLASSES for o in asked):
         yield from _number(view, instr)
 
 

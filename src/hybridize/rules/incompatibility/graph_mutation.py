@@ -9,6 +9,7 @@ from hybridize.domain.calls import How
 from hybridize.domain.objects import Container, Heap
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import calls_at
+from hybridize.facts.reasons import CHANGES
 from hybridize.flow.frames import Effect
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -22,7 +23,7 @@ _MUTATORS: Final = frozenset(
     "append extend insert pop remove clear add update setdefault popitem discard appendleft extendleft popleft".split()
 )
 _TAKERS: Final = frozenset(f"tf.{name}" for name in "cond case switch_case while_loop map_fn scan foldl foldr".split())
-_CHANGES: Final = frozenset({"mutate", "item", "attribute", "closure"})
+_CHANGES: Final = CHANGES - {"iterator", "global"}
 _MADE: Final = (ir.List, ir.Dict, ir.Set, ir.Call)
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from hybridize.domain.objects import BOTTOM, NONE_V, Container, Lit, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, Shape
+from hybridize.domain.words import ELEMENTWISE
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program import ir
@@ -22,7 +23,6 @@ from hybridize.tracing.structure import Site, Turning
 from hybridize.tracing.turn import Turn
 from hybridize.tracing.views import FrameView
 
-_ELEMENTWISE: Final = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 _RANKS: Final = frozenset({"tf.expand_dims", "tf.stack"})
 _GROWS: Final = frozenset({"tf.concat", "tf.repeat", "tf.tile", "tf.pad"})
 _MOST: Final = 4  # values before a loop that are looked at
@@ -205,7 +205,7 @@ def _shape_change(flow: Control, before: Value, made: Instr, head: int, invarian
         other = made.right if _is(flow, made.left, head, 0) else made.left
         if all(isinstance(o, (Container, Tup)) for o in (*before, *flow.view.value(other))) and made.operator == "+":
             return "it grows" if flow.view.value(other) else None
-        if made.operator in _ELEMENTWISE and not invariant:
+        if made.operator in ELEMENTWISE and not invariant:
             return _broadcast(before, flow.view.value(other))
     shape = _shape(before)
     if invariant or shape is None:

@@ -9,7 +9,9 @@ from typing import Final
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Container, Lit, Prim, Tensor
 from hybridize.domain.tensors import NDARRAY
+from hybridize.domain.words import COMPARISONS, NUMBER_CLASSES, NUMBERS
 from hybridize.facts.model import Evidence
+from hybridize.library.dialect import TENSOR_LIBRARIES
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
@@ -19,11 +21,9 @@ from hybridize.source.syntax import walk
 from hybridize.tracing.results import ARRAY, PYTHON, READS, Part, consumers, parts_of, returns, site, taken
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView, position_of
 
-_TENSORFLOW: Final = ("tf.", "keras.", "tensor.")
 #: Those that are called by Keras in Python, and whose results are looked at.
 _HOST_CALLBACKS: Final = ("keras.callbacks.LearningRateScheduler",)
-_NUMBERS: Final = frozenset({"int", "float", "bool"})
-_CONVERSIONS: Final = frozenset({"builtins.int", "builtins.float", "builtins.bool", "builtins.range", "builtins.abs"})
+_CONVERSIONS: Final = NUMBER_CLASSES | {"builtins.range", "builtins.abs"}
 
 #: What optimizers call their learning rates, and what changes these for a program.
 _RATES: Final = frozenset({"learning_rate", "lr", "_learning_rate"})
@@ -120,7 +120,7 @@ def _noticed(calls: list[tuple[FrameView, ir.Call, str]] | None, part: Part) -> 
             names = view.names(call.function)
             if any(n.startswith(_HOST_CALLBACKS) for n in names):
                 return (site(view, call, "Keras wants a Python value here"),)
-            if any(n.startswith(_TENSORFLOW) for n in names):
+            if any(n.startswith(TENSOR_LIBRARIES) for n in names):
                 continue  # TensorFlow makes tensors of what its callbacks return
         if how not in (How.CALL, How.HYBRID, How.CALLBACK, How.PROTOCOL, How.OPERATOR):
             continue
@@ -143,7 +143,7 @@ def _neutral(view: FrameView, use: Instr, slot: int, part: Part, exact: bool) ->
         return False
     if part.what == ARRAY and isinstance(use, ir.Attr):
         return bool(use.name in ("shape", "ndim", "dtype"))
-    if part.kind in _NUMBERS:
+    if part.kind in NUMBERS:
         if isinstance(use, ir.If):
             return True
         if isinstance(use, ir.Item):
@@ -165,12 +165,12 @@ def _neutral_call(view: FrameView, use: ir.Call, slot: int, part: Part, exact: b
     if not names or slot == use.function:
         return False
     if all(n in _CONVERSIONS for n in names):
-        return exact and part.kind in _NUMBERS
+        return exact and part.kind in NUMBERS
     if part.kind in ("str", "bytes", "TensorArray"):
         return False
     if all(n.startswith("np.") for n in names):
         return part.what == ARRAY
-    return all(n.startswith(_TENSORFLOW) for n in names)
+    return all(n.startswith(TENSOR_LIBRARIES) for n in names)
 
 
 def _neutral_operand(view: FrameView, use: ir.Binary | ir.Compare | ir.Inplace, slot: int, part: Part) -> bool:
@@ -178,9 +178,9 @@ def _neutral_operand(view: FrameView, use: ir.Binary | ir.Compare | ir.Inplace, 
     if not other:
         return False
     if use.operator == "%" and any(isinstance(o, Lit) and o.kind == "str" and "%s" not in o.const for o in other):
-        return part.kind in _NUMBERS
-    if isinstance(use, ir.Compare) and part.kind in _NUMBERS and use.operator in ("<", "<=", ">", ">=", "==", "!="):
-        return all(isinstance(o, (Lit, Prim)) and o.kind in _NUMBERS for o in other) and _decides(view, use)
+        return part.kind in NUMBERS
+    if isinstance(use, ir.Compare) and part.kind in NUMBERS and use.operator in COMPARISONS:
+        return all(isinstance(o, (Lit, Prim)) and o.kind in NUMBERS for o in other) and _decides(view, use)
     wanted = {"float": ("float32",), "int": ("int32",)}.get(part.kind)
     return wanted is not None and all(isinstance(o, Tensor) and o.kind != NDARRAY and o.dtype in wanted for o in other)
 

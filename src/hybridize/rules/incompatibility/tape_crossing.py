@@ -10,6 +10,7 @@ from hybridize.facts.guards import may_hold_tensor
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import CLOSURE
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import DERIVES
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -19,7 +20,7 @@ from hybridize.tracing.views import FunctionView, ProjectView
 
 Uses: TypeAlias = dict[Frame, list[tuple[ir.Call, list[LibInst]]]]
 _TAPE: Final = "tf.GradientTape"
-_METHODS: Final = frozenset({"watch", "gradient", "jacobian", "batch_jacobian"})
+_METHODS: Final = DERIVES | {"watch"}
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Container, Lib, LibInst, Lit, Prim, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY
+from hybridize.domain.words import NUMBER_CLASSES
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -30,7 +31,6 @@ _HASHED: Final = frozenset({"dict", "set", "frozenset"})
 _OF_NUMBERS: Final = frozenset(
     "is_integer as_integer_ratio bit_length bit_count to_bytes hex conjugate numerator denominator real imag".split()
 )
-_CONVERSIONS: Final = frozenset({"builtins.int", "builtins.float", "builtins.bool"})
 #: Parameters of TensorFlow's functions that must be Python ints while tracing: place and name.
 _PYTHON_INTS: Final = {
     "tf.unstack": (1, "num"),
@@ -50,7 +50,7 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         if needs:
             yield Hit(instr.position, "asks for the truth of a tensor with `bool`", needs)
     elif _MAP in names:
-        converts = {o.name for o in view.value(argument(instr, 0)) if isinstance(o, Lib)} & _CONVERSIONS
+        converts = {o.name for o in view.value(argument(instr, 0)) if isinstance(o, Lib)} & NUMBER_CLASSES
         given = argument(instr, 1)
         if converts and has_tensor(elements(view.value(given))):
             needs = view.symbolic(given)

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import Container
+from hybridize.domain.words import VIEWS
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import calls_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
@@ -17,7 +18,6 @@ from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.tracing.values import uses
 from hybridize.tracing.views import FrameView, FunctionView
 
-_VIEWS: Final = frozenset({"items", "keys", "values"})
 _KEEPS: Final = frozenset({"list", "tuple", "enumerate", "iter", "zip", "reversed", "map"})
 _DEPTH: Final = 3
 _NAMED: Final = (ir.Global, ir.Attr)
@@ -82,7 +82,7 @@ def _follow(view: FrameView, name: str, slots: dict[int, tuple[bool, Place | Non
                 _loop(trail, use, slot, taken)
             elif isinstance(use, ir.Call):
                 _call(trail, use, slot, depth)
-            elif isinstance(use, ir.Attr) and not listed and use.name in _VIEWS:
+            elif isinstance(use, ir.Attr) and not listed and use.name in VIEWS:
                 for made in uses(view, use.target):
                     if isinstance(made, ir.Call) and made.function == use.target:
                         trail.add(made.target, made.position)
@@ -206,7 +206,7 @@ def _iterated(frame: Frame, slot: int) -> int:
             slot = made.source
         elif isinstance(made, ir.Call):
             func = definitions(frame.code).get(made.function)
-            if isinstance(func, ir.Attr) and func.name in _VIEWS:
+            if isinstance(func, ir.Attr) and func.name in VIEWS:
                 slot = func.owner
             elif isinstance(func, ir.Global) and func.name in _KEEPS and made.arguments:
                 slot = made.arguments[0][0]

@@ -12,6 +12,7 @@ from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
+from hybridize.library.dialect import ASSIGNS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -23,7 +24,7 @@ _VARIABLES: Final = frozenset(
     "variables trainable_variables non_trainable_variables weights trainable_weights non_trainable_weights kernel bias "
     "embeddings gamma beta".split()
 )
-_ASSIGNS: Final = frozenset({"assign", "assign_add", "assign_sub", "apply_gradients", "apply"})
+_ASSIGNS: Final = ASSIGNS | {"apply_gradients", "apply"}
 _STEPS: Final = 8
 
 

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Lit, Tensor
+from hybridize.domain.words import NUMBERS
 from hybridize.facts.model import Evidence
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.values import uses
 from hybridize.tracing.views import FrameView, FunctionView
 
-_NUMBERS: Final = frozenset({"int", "float", "bool"})
 _ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "**"})
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """A parameter receives 1 and True, or 2 and 2.0, in different calls."""
     for index, param in enumerate(function.code.params):
-        literals = {o for f in function.frames for o in f.args[index] if isinstance(o, Lit) and o.kind in _NUMBERS}
+        literals = {o for f in function.frames for o in f.args[index] if isinstance(o, Lit) and o.kind in NUMBERS}
         pair = _equal(sorted(literals, key=lambda o: (o.kind, repr(o))))
         if (
             pair is not None

@@ -11,6 +11,7 @@ from hybridize.domain.tensors import Shape
 from hybridize.facts.growing import APPENDED, PART, grown_argument, is_fixed
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import OF_SHAPES
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source import is_test_path
@@ -25,15 +26,13 @@ from hybridize.tracing.views import FunctionView
 OPEN: Final = "may be of another size each time"
 #: So many shapes are a few traces.
 _FEW: Final = 3
-#: Arguments of `tf.function` under which one graph serves tensors of all sizes.
-_RELAXED: Final = ("reduce_retracing", "experimental_relax_shapes", "input_signature")
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """A call in a loop, or in a function that runs often, passes a longer or shorter tensor each time."""
     if not function.is_hybrid:
         return
-    is_relaxed = any(value and not is_false(value) for value in (option(function, name) for name in _RELAXED))
+    is_relaxed = any(value and not is_false(value) for value in (option(function, name) for name in OF_SHAPES))
     hybrids = function.project.solution.world.hybrids
     seen: set[tuple[str, int]] = set()
     shapes: dict[object, set[Shape]] = {}

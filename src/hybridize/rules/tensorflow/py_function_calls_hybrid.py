@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from hybridize.domain.calls import NOT_TRACED, How
+from hybridize.library.dialect import HOST_CALLS
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import places
 from hybridize.tracing.views import FunctionView
-
-_HOST_CALLS: Final = frozenset({"tf.py_function", "tf.numpy_function", "tf.compat.v1.py_func"})
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -24,7 +22,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     while todo:
         frame = todo.pop()
         for (pos, callee), how in frame.calls.items():
-            if how is How.HOST or (how is How.HYBRID and frame.ops.get(pos) in _HOST_CALLS):
+            if how is How.HOST or (how is How.HYBRID and frame.ops.get(pos) in HOST_CALLS):
                 inner = next((f.code.name for f in extents.frames(extents.of(callee)) if f.code in hybrid), None)
                 if inner is not None:
                     message = f"`tf.py_function` runs the hybrid `{inner}` inside a graph: this may deadlock"
