@@ -15,6 +15,7 @@ from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Mode
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
+from hybridize.library.dialect import OTHERWISE
 from hybridize.program.ir import Code
 from hybridize.records import replace
 from hybridize.rules.misuse.jit_drops_checks import drops
@@ -26,18 +27,6 @@ _LEAST: Final = 1.2
 #: Graphs of fewer operations are calls and little else; for larger tensors the figures go either way.
 _FEWEST: Final = 14
 _MOST_ELEMENTS: Final = 200_000
-#: Random numbers come out otherwise; the sizes of these results are known when they run only.
-_OTHERWISE: Final = (
-    "tf.random.",
-    "keras.random.",
-    "keras.layers.Dropout",
-    "tf.nn.dropout",
-    "tf.boolean_mask",
-    "tf.unique",
-    "tf.ragged.",
-    "tf.sparse.",
-    "tf.distribute.",
-)
 #: The first release that takes the argument.
 _SINCE: Final = (2, 5)
 _CONFIGURED: Final = frozenset({"jit_compile", "experimental_compile", "reduce_retracing", "experimental_relax_shapes"})
@@ -89,7 +78,7 @@ class Compilation:
             return False
         names = {name for frame in inside for name in frame.ops.values()}
         return not any(
-            name.startswith(_OTHERWISE) or costs.contraction(name) > 1 or costs.per_step(name) for name in names
+            name.startswith(OTHERWISE) or costs.contraction(name) > 1 or costs.per_step(name) for name in names
         )
 
 

@@ -16,6 +16,7 @@ from hybridize.domain.objects import Bound, Lib, LibInst
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
+from hybridize.library.dialect import PLACEHOLDERS, V1_SESSIONS, V1_SWITCHES
 from hybridize.library.tensorflow.first_release import FIRST_ONLY
 from hybridize.program import ir
 from hybridize.program.build import ModuleSource, Program
@@ -25,10 +26,6 @@ from hybridize.records import dataclass
 from hybridize.source import Roles
 from hybridize.source.versions import EAGER, Versions, old_folders
 
-#: What only a program of TensorFlow 1 calls: eagerly the first raises.
-_PLACEHOLDERS: Final = frozenset({"tf.compat.v1.placeholder", "tf.compat.v1.sparse_placeholder"})
-_SWITCHES: Final = frozenset({"tf.compat.v1.disable_eager_execution", "tf.compat.v1.disable_v2_behavior"})
-_SESSIONS: Final = frozenset({"tf.compat.v1.Session", "tf.compat.v1.InteractiveSession"})
 #: The words without which a text has none of them.
 _WORDS: Final = ("placeholder", "disable_", "Session")
 
@@ -90,12 +87,12 @@ def _static(solution: Solution, roles: Roles) -> dict[str, Evidence]:
         for frame in frames if code.path in suspects else ():
             here = code.path
             for pos, name in sorted(frame.ops.items()):
-                if name in _PLACEHOLDERS:
+                if name in PLACEHOLDERS:
                     files.setdefault(
                         here, Evidence(f"its file calls `{name}`, which only graphs of sessions have", here, pos >> 16)
                     )
             for effect in frame.effects.values():
-                if effect.detail in _SWITCHES and not roles.is_test(here):
+                if effect.detail in V1_SWITCHES and not roles.is_test(here):
                     said = f"its process calls `{effect.detail}`: nothing runs eagerly there"
                     switched.setdefault(here, Evidence(said, here, effect.position >> 16))
             for instr in index_of(code).of(ir.Call):
@@ -152,7 +149,7 @@ def _is_tensorflow(frame: Frame, slot: int) -> bool:
 
 def _runs_session(obj: object) -> bool:
     """Whether an object is the method `run` of a session."""
-    if not isinstance(obj, Bound) or not isinstance(obj.receiver, LibInst) or obj.receiver.cls not in _SESSIONS:
+    if not isinstance(obj, Bound) or not isinstance(obj.receiver, LibInst) or obj.receiver.cls not in V1_SESSIONS:
         return False
     return isinstance(obj.func, str) and obj.func.rpartition(":")[2] == "run"
 

@@ -15,13 +15,13 @@ from hybridize.facts.model import Evidence, Fact, Hazard, Ternary
 from hybridize.facts.origins import runs_at_once
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
+from hybridize.library.dialect import NO_COMPUTATION
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.program.operands import operands
 from hybridize.records import replace
 
-_NOT_COMPUTATION = ("tf.io", "tf.train")
 #: Special methods whose results Python itself uses, or that make or destroy objects: a graph's tensors do not serve.
 _PYTHON_PROTOCOLS = frozenset(
     f"__{name}__"
@@ -137,7 +137,7 @@ def opaque_places(frame: Frame) -> frozenset[int]:
 
 
 def _own_op(frame: Frame) -> Evidence | None:
-    found = min((op for op in frame.ops.items() if not op[1].startswith(_NOT_COMPUTATION)), default=None)
+    found = min((op for op in frame.ops.items() if not op[1].startswith(NO_COMPUTATION)), default=None)
     return Evidence(f"computes with `{found[1]}`", frame.code.path, found[0] >> 16) if found is not None else None
 
 

@@ -11,22 +11,13 @@ from hybridize.facts.causes import argument_slot
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import KEEP, LENGTHEN
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import NO_SLOT, Instr
 from hybridize.program.operands import operands
 from hybridize.records import replace
 
-#: Operations whose result is longer than what they are given.
-LENGTHEN: Final = frozenset(
-    "tf.concat tf.pad tf.repeat tf.tile tf.keras.layers.concatenate keras.layers.concatenate "
-    "np.append np.concatenate np.pad np.vstack np.hstack".split()
-)
-#: Operations whose result is as long as their first argument.
-KEEP: Final = frozenset(
-    "tf.cast tf.constant tf.convert_to_tensor tf.expand_dims tf.identity tf.stack tf.stop_gradient tf.ones_like "
-    "tf.zeros_like tf.transpose np.array np.asarray np.expand_dims np.stack".split()
-)
 #: What an end of a slice is kept within its bounds by.
 _BOUNDS: Final = frozenset({"builtins.min", "builtins.max"})
 _FAR: Final = 12

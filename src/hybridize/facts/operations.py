@@ -11,6 +11,7 @@ from hybridize.domain.tensors import SYMBOLIC, Shape, arrived, expected
 from hybridize.facts.work import Calculating
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
+from hybridize.library.dialect import STEPS
 from hybridize.library.keras import sizes
 from hybridize.program import ir
 from hybridize.program.ir import Instr
@@ -25,11 +26,6 @@ _IMAGES: Final = 1e5
 _FEATURES: Final = 32
 _KERNEL: Final = 9.0
 _SYMBOLIC_KINDS: Final = frozenset({SYMBOLIC})
-_METHODS: Final = {
-    "gradient": "tf.GradientTape.gradient",
-    "apply_gradients": "keras.optimizers.Optimizer.apply_gradients",
-    "minimize": "keras.optimizers.Optimizer.minimize",
-}
 _MODEL: Final = "keras.Sequential"
 
 
@@ -96,8 +92,8 @@ def _called(frame: Frame, instr: ir.Call) -> list[Operation]:
             if noted.endswith(f".{name}"):
                 return [Operation(noted, owner=owner)]
             # Several calls of one chain share a position, which notes only the last.
-            named = name in _METHODS or isinstance(obj.receiver, Tensor)
-            return [Operation(_METHODS.get(name, f"tf.{name}"), owner=owner)] if named else []
+            named = name in STEPS or isinstance(obj.receiver, Tensor)
+            return [Operation(STEPS.get(name, f"tf.{name}"), owner=owner)] if named else []
     return [Operation(noted)] if noted.startswith("keras.") else []
 
 

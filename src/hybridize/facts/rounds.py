@@ -13,10 +13,11 @@ from typing import Any, Final, TypeAlias
 from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Cell, Container, Inst, Lib, Lit, Tensor, Tup, Value
 from hybridize.domain.tensors import RAGGED
-from hybridize.facts.growing import APPENDED, KEEP, LENGTHEN
+from hybridize.facts.growing import APPENDED
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import callees_at, passed_slots
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import KEEP, LENGTHEN
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import NO_SLOT, Code, Instr

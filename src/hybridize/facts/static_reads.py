@@ -14,7 +14,7 @@ from hybridize.facts.model import Evidence
 from hybridize.facts.origins import definitions
 from hybridize.facts.symbolic import Symbolic
 from hybridize.flow.frames import Frame
-from hybridize.library.dialect import LAYERS
+from hybridize.library.dialect import LAYERS, SIZE_QUESTIONS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
@@ -51,7 +51,6 @@ _SHAPELESS: Final = (
     "UpSampling",
     "ZeroPadding",
 )
-_STATIC_CALLS: Final = frozenset({"tf.unstack", "builtins.len", "keras.backend.int_shape", "tf.get_static_value"})
 _FAR: Final = 30
 _LAST: Final = (-1,)
 #: The last axis as a layer reads it: its weights are of that size, so it is the same at every call.
@@ -176,7 +175,7 @@ def _read(frame: Frame, instr: ir.Attr | ir.Call | ir.Unpack) -> Iterator[tuple[
     elif instr.arguments and not instr.arguments[0][1]:
         first = instr.arguments[0][0]
         for obj in frame.vals[instr.function] or ():
-            if isinstance(obj, Lib) and obj.name in _STATIC_CALLS:
+            if isinstance(obj, Lib) and obj.name in SIZE_QUESTIONS:
                 axes = _axis_argument(frame, instr) if obj.name in ("builtins.len", "tf.unstack") else None
                 yield f"`{obj.name.removeprefix('builtins.')}` needs the size", first, axes
             elif isinstance(obj, LibInst) and obj.cls.startswith(LAYERS):

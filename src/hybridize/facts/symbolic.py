@@ -18,6 +18,7 @@ from hybridize.domain.objects import Class, Container, Inst, Lib, LibInst, Mod, 
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.origins import callees_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import STATIC_QUESTIONS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
@@ -29,18 +30,6 @@ _PARAMETER: Final = 4
 #: Attributes and methods of a tensor that Python knows at trace time.
 _STATIC: Final = frozenset(
     "shape dtype name device ndim graph op is_tensor_like get_shape set_shape rank ref experimental_ref".split()
-)
-#: Functions whose result says nothing that only a run would know.
-_STATIC_CALLS: Final = frozenset(
-    f"builtins.{name}" for name in "isinstance issubclass hasattr callable type id len super".split()
-) | frozenset(
-    {
-        "tf.is_tensor",
-        "tf.executing_eagerly",
-        "tf.inside_function",
-        "tf.is_symbolic_tensor",
-        "keras.backend.is_keras_tensor",
-    }
 )
 _SUMMARIZED: Final = TOO_MANY.reason
 _SWEEPS: Final = 6
@@ -292,7 +281,7 @@ class Symbolic:
         for slot in (*[slot for slot, _ in args], *[slot for _, slot in kwargs]):
             if not on_host or holds_tensor(frame.vals[slot]):  # `np.zeros(shape)` of plain numbers stays an array
                 given |= masks.get(slot, 0)
-        if not _STATIC_CALLS.isdisjoint(libraries):
+        if not STATIC_QUESTIONS.isdisjoint(libraries):
             return
         if callees:
             if any(isinstance(o, Class) for o in functions):

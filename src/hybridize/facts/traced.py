@@ -7,23 +7,20 @@ authors' word that all of `f` can be traced. Another strategy runs `f` as it fin
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, LibInst, Obj
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
-
-_STRATEGY: Final = "tf.distribute."
-_TRACES: Final = frozenset({"tf.distribute.TPUStrategy", "tf.distribute.experimental.TPUStrategy"})
+from hybridize.library.dialect import STRATEGIES, TRACING_STRATEGIES
 
 
 def is_traced(frame: Frame, position: int, how: How) -> bool:
     """Whether what a call at a position runs in this way is traced there, for some of the objects that it may be of."""
     if how in (How.GRAPH, How.HYBRID):
         found = [name for call in calls_at(frame.code, position) for name in _owners(frame.vals[call.function] or ())]
-        strategies = [name for name in found if name.startswith(_STRATEGY)]
-        return not strategies or not _TRACES.isdisjoint(strategies)
+        strategies = [name for name in found if name.startswith(STRATEGIES)]
+        return not strategies or not TRACING_STRATEGIES.isdisjoint(strategies)
     return False
 
 

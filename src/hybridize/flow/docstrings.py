@@ -12,7 +12,7 @@ from typing import Final
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, Value, prim, stream, tensor
-from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
+from hybridize.library.dialect import DOCUMENTED
 from hybridize.program.ir import Code
 from hybridize.regex import regex
 
@@ -39,18 +39,6 @@ _HOLDER = regex(
 )
 _SENTENCE = regex(r"\.(?:\s|$)")
 _BRACKETS = regex(r"\[[^\]]*\]|\([^()]*\)")
-_KINDS: Final = {
-    **dict.fromkeys(
-        "tensor tensors tf.tensor tf.tensors tensor-like tensor_like tensorlike eagertensor tf.eagertensor".split(),
-        DENSE,
-    ),
-    **dict.fromkeys(
-        "ndarray ndarrays np.ndarray numpy.ndarray np.array array arrays array_like array-like arraylike".split(),
-        NDARRAY,
-    ),
-    "tf.variable": VARIABLE,
-    "tf.variables": VARIABLE,
-}
 _NUMBERS: Final = {"float": "float", "floats": "float", "int": "int", "integer": "int"}
 #: Descriptions that begin so say what is done.
 _NO_NOUNS: Final = frozenset(
@@ -163,8 +151,8 @@ def _kinds(phrases: Iterable[str]) -> tuple[dict[str, None], dict[str, None]]:
         if not head or head[0] in _NO_NOUNS:
             break
         last = head[-1].rstrip(".")
-        if last in _KINDS:
-            kinds[_KINDS[last]] = None
+        if last in DOCUMENTED:
+            kinds[DOCUMENTED[last]] = None
         elif last in _NUMBERS:
             numbers[_NUMBERS[last]] = None
         if _AFTER.search(phrase) is not None:

@@ -38,6 +38,7 @@ from hybridize.library import registry
 from hybridize.library.annotations import ALIAS, TENSOR_TYPES, alias_of, alias_parts
 from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import library_attribute
+from hybridize.library.dialect import COMPUTING_CLASSES, STREAMS, TOLD_CLASSES
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Param
@@ -47,13 +48,6 @@ _PRIMITIVES: Final = {
     "builtins.float": "float",
     "builtins.str": "str",
     "builtins.bytes": "bytes",
-}
-#: Library classes whose objects say more as such than as something unknown.
-_OBJECTS: Final = frozenset({"tf.TensorArray", "tf.distribute.Strategy", "tf.random.Generator"})
-#: Data sets and their iterators, as what they are followed.
-_STREAMS: Final = {
-    **dict.fromkeys(("tf.data.Dataset", "tf.distribute.DistributedDataset"), "tf.data.Dataset"),
-    **dict.fromkeys(("tf.data.Iterator", "tf.distribute.DistributedIterator"), "tf.data.Iterator"),
 }
 _SEQUENCES: Final = frozenset({"List", "list", "Sequence", "Iterable", "Iterator", "Collection", "Set", "set"})
 
@@ -70,10 +64,6 @@ _KERAS_CALLS: Final = frozenset({"call", "__call__"})
 
 #: What is said of an unknown argument whose annotation names a class of these.
 DECLARED: Final = "declared as "
-#: Classes of objects that compute with TensorFlow when they are called.
-_COMPUTING: Final = frozenset(
-    {"keras.layers.Layer", "keras.losses.Loss", "keras.metrics.Metric", "keras.regularizers.Regularizer"}
-)
 #: What annotations are read in: names are those of a function, or of the module in which an alias is made.
 Scope: TypeAlias = "Func | Mod"
 #: A part of an annotation: its source, or the value that an alias holds.
@@ -158,10 +148,10 @@ class HintReader:
                     result = join(result, tensor(kind).value)
                 elif obj.name in _PRIMITIVES:
                     result = join(result, prim(_PRIMITIVES[obj.name]).value)
-                elif obj.name in _STREAMS:
+                elif obj.name in STREAMS:
                     # What it gives, nobody knows; that it is made of tensors, all do.
-                    result = join(result, stream(_STREAMS[obj.name], unknown("an element of a dataset").value).value)
-                elif obj.name in _OBJECTS:
+                    result = join(result, stream(STREAMS[obj.name], unknown("an element of a dataset").value).value)
+                elif obj.name in TOLD_CLASSES:
                     result = join(result, self._object(obj.name, func))
                 elif obj.name == "builtins.bool":
                     result = join(result, frozenset((TRUE, FALSE)))
@@ -208,7 +198,7 @@ class HintReader:
                 return "Callable" if self.is_tensor_hint(parts[-1], func) else ""
         kinds = self.resolve(inner, func) if isinstance(inner, (ast.Name, ast.Attribute)) else BOTTOM
         names = {obj.name if isinstance(obj, Lib) else "" for obj in kinds}
-        return min(names) if names and all(_COMPUTING & {*registry.class_chain(name)} for name in names) else ""
+        return min(names) if names and all(COMPUTING_CLASSES & {*registry.class_chain(name)} for name in names) else ""
 
     def is_tensor_hint(self, node: Part, func: Scope, depth: int = 0) -> bool:
         """Whether a tensor type stands inside an annotation, but for what it says of functions and classes."""

@@ -14,43 +14,12 @@ from hybridize.domain.objects import BOTTOM, Class, Func, Inst, Lib, LibInst, Li
 from hybridize.flow.engine import Engine
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute
+from hybridize.library.dialect import COMPUTES, OPERANDS, TAKES_DATA
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Code, Instr, Param
 from hybridize.program.operands import operands
 
-#: Parameters of TensorFlow's functions that are given the data, by name; not axes, sizes, shapes, rates or lists.
-_OPERANDS: Final = frozenset(
-    "a b x y z input inputs input_tensor tensor logits labels features image images params t y_true y_pred matrix "
-    "condition x1 x2 predictions targets target output value segment_ids sequences cond lhs rhs sp_input".split()
-)
-#: The modules whose functions compute on tensors.
-_COMPUTES: Final = (
-    "tf.math.",
-    "tf.nn.",
-    "tf.linalg.",
-    "tf.image.",
-    "tf.signal.",
-    "tf.sparse.",
-    "tf.strings.",
-    "tf.bitwise.",
-    "keras.backend.",
-    "keras.losses.",
-    "keras.activations.",
-    "keras.metrics.",
-    "keras.ops.",
-    "tf.experimental.numpy.",
-)
-#: Functions that take Python data as readily, or lists of tensors, or things that are no tensors.
-_OPEN: Final = frozenset(
-    "tf.constant tf.Variable tf.fill tf.range tf.zeros tf.ones tf.print tf.function tf.cond "
-    "tf.while_loop tf.map_fn tf.scan tf.foldl tf.foldr tf.stack tf.concat tf.add_n tf.math.add_n tf.identity_n "
-    "tf.meshgrid tf.group tf.tuple tf.eye tf.linalg.eye tf.linspace tf.broadcast_static_shape tf.as_dtype "
-    "tf.ones_like tf.zeros_like tf.shape_n tf.is_tensor tf.py_function tf.numpy_function tf.get_static_value "
-    "tf.type_spec_from_value "
-    "tf.image.decode_image tf.image.decode_jpeg tf.image.decode_png tf.linalg.LinearOperator tf.nest.map_structure "
-    "tf.make_tensor_proto tf.einsum tf.broadcast_dynamic_shape tf.dynamic_stitch tf.dynamic_partition".split()
-)
 _OF_TENSORS: Final = frozenset("shape dtype get_shape ndim numpy device set_shape ref".split())
 #: Built-in functions that nobody asks about a tensor.
 _OF_OTHERS: Final = frozenset(
@@ -235,11 +204,11 @@ def asked_by(name: str, place: int | str) -> str | None:
         return "" if name.rpartition(".")[2] in _OF_OTHERS else None
     last = name.rpartition(".")[2]
     plain = name.startswith("tf.") and name.count(".") == 1
-    if name in _OPEN or not (plain or name.startswith(_COMPUTES)) or not last[:1].islower():
+    if name in TAKES_DATA or not (plain or name.startswith(COMPUTES)) or not last[:1].islower():
         return None
     names = registry.parameter_names(name)
     parameter = place if isinstance(place, str) else names[place] if place < len(names) else ""
-    return f"`{name}`" if parameter in _OPERANDS else None
+    return f"`{name}`" if parameter in OPERANDS else None
 
 
 def readers(code: Code, name: str) -> list[Code]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
+
 #: The parameters of `tf.function`, in order.
 FUNCTION_PARAMETERS: Final = (
     "func",
@@ -31,3 +33,110 @@ STATIC: Final = frozenset({"shape", "dtype", "ndim", "ndims", "rank"})
 #: Methods that change a variable, and those of a tape that derive.
 ASSIGNS: Final = frozenset({"assign", "assign_add", "assign_sub"})
 DERIVES: Final = frozenset({"gradient", "jacobian", "batch_jacobian"})
+#: Parameters of TensorFlow's functions that are given the data, by name; not axes, sizes, shapes, rates or lists.
+OPERANDS: Final = frozenset(
+    "a b x y z input inputs input_tensor tensor logits labels features image images params t y_true y_pred matrix "
+    "condition x1 x2 predictions targets target output value segment_ids sequences cond lhs rhs sp_input".split()
+)
+#: The modules whose functions compute on tensors.
+COMPUTES: Final = (
+    "tf.math.",
+    "tf.nn.",
+    "tf.linalg.",
+    "tf.image.",
+    "tf.signal.",
+    "tf.sparse.",
+    "tf.strings.",
+    "tf.bitwise.",
+    "keras.backend.",
+    "keras.losses.",
+    "keras.activations.",
+    "keras.metrics.",
+    "keras.ops.",
+    "tf.experimental.numpy.",
+)
+#: Functions that take Python data as readily, or lists of tensors, or things that are no tensors.
+TAKES_DATA: Final = frozenset(
+    "tf.constant tf.Variable tf.fill tf.range tf.zeros tf.ones tf.print tf.function tf.cond "
+    "tf.while_loop tf.map_fn tf.scan tf.foldl tf.foldr tf.stack tf.concat tf.add_n tf.math.add_n tf.identity_n "
+    "tf.meshgrid tf.group tf.tuple tf.eye tf.linalg.eye tf.linspace tf.broadcast_static_shape tf.as_dtype "
+    "tf.ones_like tf.zeros_like tf.shape_n tf.is_tensor tf.py_function tf.numpy_function tf.get_static_value "
+    "tf.type_spec_from_value "
+    "tf.image.decode_image tf.image.decode_jpeg tf.image.decode_png tf.linalg.LinearOperator tf.nest.map_structure "
+    "tf.make_tensor_proto tf.einsum tf.broadcast_dynamic_shape tf.dynamic_stitch tf.dynamic_partition".split()
+)
+#: Library classes whose objects say more as such than as something unknown.
+TOLD_CLASSES: Final = frozenset({"tf.TensorArray", "tf.distribute.Strategy", "tf.random.Generator"})
+#: Data sets and their iterators, as what they are followed.
+STREAMS: Final = {
+    **dict.fromkeys(("tf.data.Dataset", "tf.distribute.DistributedDataset"), "tf.data.Dataset"),
+    **dict.fromkeys(("tf.data.Iterator", "tf.distribute.DistributedIterator"), "tf.data.Iterator"),
+}
+#: Classes of objects that compute with TensorFlow when they are called.
+COMPUTING_CLASSES: Final = frozenset(
+    {"keras.layers.Layer", "keras.losses.Loss", "keras.metrics.Metric", "keras.regularizers.Regularizer"}
+)
+#: What docstrings call tensors and arrays.
+DOCUMENTED: Final = {
+    **dict.fromkeys(
+        "tensor tensors tf.tensor tf.tensors tensor-like tensor_like tensorlike eagertensor tf.eagertensor".split(),
+        DENSE,
+    ),
+    **dict.fromkeys(
+        "ndarray ndarrays np.ndarray numpy.ndarray np.array array arrays array_like array-like arraylike".split(),
+        NDARRAY,
+    ),
+    "tf.variable": VARIABLE,
+    "tf.variables": VARIABLE,
+}
+#: Functions whose result Python knows while a function is traced, whatever they are asked of.
+STATIC_QUESTIONS: Final = frozenset(
+    f"builtins.{name}" for name in "isinstance issubclass hasattr callable type id len super".split()
+) | frozenset(
+    {
+        "tf.is_tensor",
+        "tf.executing_eagerly",
+        "tf.inside_function",
+        "tf.is_symbolic_tensor",
+        "keras.backend.is_keras_tensor",
+    }
+)
+#: Operations whose result is longer than what they are given.
+LENGTHEN: Final = frozenset(
+    "tf.concat tf.pad tf.repeat tf.tile tf.keras.layers.concatenate keras.layers.concatenate "
+    "np.append np.concatenate np.pad np.vstack np.hstack".split()
+)
+#: Operations whose result is as long as their first argument.
+KEEP: Final = frozenset(
+    "tf.cast tf.constant tf.convert_to_tensor tf.expand_dims tf.identity tf.stack tf.stop_gradient tf.ones_like "
+    "tf.zeros_like tf.transpose np.array np.asarray np.expand_dims np.stack".split()
+)
+#: Methods of a training step, whosever they are.
+STEPS: Final = {
+    "gradient": "tf.GradientTape.gradient",
+    "apply_gradients": "keras.optimizers.Optimizer.apply_gradients",
+    "minimize": "keras.optimizers.Optimizer.minimize",
+}
+#: Beginnings of names of what reads, writes and restores: no computation.
+NO_COMPUTATION: Final = ("tf.io", "tf.train")
+#: What XLA computes otherwise: random numbers come out otherwise, sizes of results are known when they run only.
+OTHERWISE: Final = (
+    "tf.random.",
+    "keras.random.",
+    "keras.layers.Dropout",
+    "tf.nn.dropout",
+    "tf.boolean_mask",
+    "tf.unique",
+    "tf.ragged.",
+    "tf.sparse.",
+    "tf.distribute.",
+)
+#: The beginning of names of what runs a function in replicas; those of them that trace it always.
+STRATEGIES: Final = "tf.distribute."
+TRACING_STRATEGIES: Final = frozenset({"tf.distribute.TPUStrategy", "tf.distribute.experimental.TPUStrategy"})
+#: Functions that ask for the size of a tensor while it is traced.
+SIZE_QUESTIONS: Final = frozenset({"tf.unstack", "builtins.len", "keras.backend.int_shape", "tf.get_static_value"})
+#: What only programs for TensorFlow 1 call.
+PLACEHOLDERS: Final = frozenset({"tf.compat.v1.placeholder", "tf.compat.v1.sparse_placeholder"})
+V1_SWITCHES: Final = frozenset({"tf.compat.v1.disable_eager_execution", "tf.compat.v1.disable_v2_behavior"})
+V1_SESSIONS: Final = frozenset({"tf.compat.v1.Session", "tf.compat.v1.InteractiveSession"})
