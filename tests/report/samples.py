@@ -16,6 +16,7 @@ from hybridize.decide.model import (
     Severity,
     Status,
 )
+from hybridize.facts.evidence import tells
 from hybridize.facts.model import (
     Evidence,
     Fact,
@@ -27,6 +28,7 @@ from hybridize.facts.model import (
     Source,
     TensorType,
     Ternary,
+    Told,
 )
 
 YES, NO, UNKNOWN = Fact(Ternary.YES), Fact(Ternary.NO), Fact(Ternary.UNKNOWN)
@@ -79,8 +81,8 @@ def status(code: str = "H102", name: str = "python-side-effects", **changes: Any
         "line": 61,
         "column": 5,
         "evidence": (
-            Evidence("calls `log`", "trainer.py", 63),
-            Evidence("calls `record`", "trainer.py", 75),
+            tells(Told.CALL, "trainer.py", 63, "log"),
+            tells(Told.CALL, "trainer.py", 75, "record"),
             Evidence("appends to `self.losses`", "trainer.py", 88),
         ),
     }

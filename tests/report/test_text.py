@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from hybridize.decide.model import Action, Decision, FileError, Finding, FunctionReport, Report, Severity
-from hybridize.facts.model import Evidence, Hybridization, Mode
+from hybridize.facts.evidence import tells
+from hybridize.facts.model import Evidence, Hybridization, Mode, Told
 from hybridize.report.style import Style
 from hybridize.report.text import TextOptions, full
 from hybridize.report.words import change, reason, rests_on, sentence
@@ -94,7 +95,7 @@ def test_analyzed_code_cannot_steer_the_terminal() -> None:
 
 
 def test_a_reason_names_a_place_in_another_file() -> None:
-    elsewhere = status(evidence=(Evidence("calls `log`", "trainer.py", 63), Evidence("writes a file", "log.py", 4)))
+    elsewhere = status(evidence=(tells(Told.CALL, "trainer.py", 63, "log"), Evidence("writes a file", "log.py", 4)))
     text = reason(elsewhere, KEEP.facts, str)
     assert text == "appends to `self.losses`: writes a file (log.py:4), through `log`"
 

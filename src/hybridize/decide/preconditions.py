@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from hybridize.decide.documentation import CODES, status_of
 from hybridize.decide.model import Action, Decision, Finding, FunctionReport, Severity, Status
-from hybridize.facts.model import Evidence, Fact, FunctionFacts, Mode, Ternary
+from hybridize.facts.model import Evidence, Fact, FunctionFacts, Mode, Ternary, Told
 from hybridize.records import dataclass, replace
 from hybridize.rules.model import Blocks, Level, Outcome, RuleHit
 
@@ -153,7 +153,7 @@ def _once(hits: Sequence[RuleHit]) -> Iterator[RuleHit]:
     """The hits, those as information that say again what another one says, a line further in the same function."""
     seen: set[tuple[str, tuple[Evidence, ...]]] = set()
     for hit in hits:
-        calls = tuple(takewhile(lambda step: step.message.startswith("calls `"), hit.evidence))
+        calls = tuple(takewhile(lambda step: step.told is Told.CALL, hit.evidence))
         again = hit.rule.once and bool(calls) and (hit.rule.code, calls) in seen
         yield replace(hit, level=Level.INFO) if again else hit
         seen.add((hit.rule.code, calls))
@@ -279,7 +279,7 @@ _CAUSED: Final = frozenset({"python-side-effects", "recursive"})
 
 def _at_cause(status: Status) -> Status:
     """A status at the place of its first cause, with the sentence that names it: calls only lead there."""
-    causes = [e for e in status.evidence if not e.message.startswith("calls `")] or list(status.evidence[:1])
+    causes = [e for e in status.evidence if e.told is not Told.CALL] or list(status.evidence[:1])
     if not causes:
         return status
     first = causes[0]

@@ -15,8 +15,8 @@ from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.callgraph import extent
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.computation import opaque_call
-from hybridize.facts.growing import APPENDED, grown_argument, is_fixed
-from hybridize.facts.model import Evidence, FunctionFacts, Mode, Source, Ternary
+from hybridize.facts.growing import grown_argument, is_fixed
+from hybridize.facts.model import Evidence, FunctionFacts, Mode, Source, Ternary, Told
 from hybridize.facts.rounds import Rounds
 from hybridize.facts.specs import Signature, spec_of
 from hybridize.facts.static_reads import StaticReads
@@ -147,7 +147,7 @@ class Signatures:
         compiled = made is not None and any(name in _COMPILED for name, _ in made.arguments)  # once for each size
         if self._is_elsewhere(report) or compiled or any(map(opaque_call, extent(frames, NOT_TRACED))):
             return report
-        listed = grown is not None and grown.message == APPENDED
+        listed = grown is not None and grown.told is Told.APPENDED
         relaxes = self._relaxes(code)
         if listed or relaxes is None:
             return report
@@ -163,7 +163,7 @@ class Signatures:
         """What becomes of a conversion that is traced for each size: other sizes are let in, or it is not made."""
         frames = self.project.solution.frames.get(code, [])
         signature = self._signature(code, report.facts, frames, sites)
-        listed = grown is not None and grown.message == APPENDED  # a longer list is another structure
+        listed = grown is not None and grown.told is Told.APPENDED  # a longer list is another structure
         conflict = self.reads.conflict(frames, any_rank=signature.ranks_differ, relaxed=True) if not listed else None
         relaxes = self._relaxes(code)
         if not listed and conflict is None and relaxes is not None:

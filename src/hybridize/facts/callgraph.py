@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Func, Obj, Stream, Wrapper
-from hybridize.facts.model import Evidence, Fact, Ternary
+from hybridize.facts.evidence import call_step, tells
+from hybridize.facts.model import Evidence, Fact, Ternary, Told
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
@@ -110,7 +111,7 @@ def call_chain(start: Frame, goal: Frame) -> list[tuple[Frame, int, Frame]]:
 
 def describe_chain(chain: list[tuple[Frame, int, Frame]]) -> list[Evidence]:
     """A chain of calls as evidence."""
-    return [Evidence(f"calls `{callee.code.name}`", f.code.path, pos >> 16) for f, pos, callee in chain]
+    return [call_step(callee.code.name, frame.code.path, pos) for frame, pos, callee in chain]
 
 
 def _is_mapped(frame: Frame, position: int, code: Code) -> bool:
@@ -173,8 +174,7 @@ class Coverage:
         callers = self.callers.get(code)
         if code in self.covered and callers:
             steps = sorted({(c.path, c.line, c.qualname) for c, _ in callers})[:3]
-            evidence = tuple(Evidence(f"called only from graphs: `{name}`", path, line) for path, line, name in steps)
-            return Fact(Ternary.YES, evidence)
+            return Fact(Ternary.YES, tuple(tells(Told.CALLED, path, line, name) for path, line, name in steps))
         if not callers and code in self.open:
             return Fact(Ternary.UNKNOWN, (Evidence("no caller in the project", code.path, code.line),))
         return Fact(Ternary.NO)

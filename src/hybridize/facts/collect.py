@@ -11,14 +11,13 @@ from hybridize.facts.extents import Extents
 from hybridize.facts.guards import CACHED, PLAIN, REGIONS, WRITTEN
 from hybridize.facts.likely import Likely
 from hybridize.facts.looking import Looker
-from hybridize.facts.model import Evidence, Fact, FunctionFacts, FunctionKind, Hazard, Mode, Ternary
+from hybridize.facts.model import Evidence, Fact, FunctionFacts, FunctionKind, Hazard, Mode, Ternary, Told
 from hybridize.facts.modes import hybridization
 from hybridize.facts.origins import CALLEES
 from hybridize.facts.parameters import Parameters
 from hybridize.facts.pruned import CONDITIONS
 from hybridize.facts.recursion import recursion
 from hybridize.facts.undone import UNDONE
-from hybridize.facts.usage import BY_USE
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.flow.solve import Solution
@@ -114,7 +113,7 @@ class Collector:
             if tensor.value is Ternary.YES
             else (),
             vouched=tuple(vouched),
-            unfollowed=tuple(each for each in assumed if not each.message.startswith(BY_USE)),
+            unfollowed=tuple(each for each in assumed if each.told is not Told.BY_USE),
         )
 
     def _is_layer(self, inst: Inst) -> bool:

@@ -11,7 +11,7 @@ from hybridize.domain.objects import Tensor, Unknown
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import parts
-from hybridize.facts.model import Evidence, Fact, Hazard, Ternary
+from hybridize.facts.model import Evidence, Fact, Hazard, Ternary, Told
 from hybridize.facts.origins import runs_at_once
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
@@ -32,9 +32,6 @@ _PYTHON_PROTOCOLS = frozenset(
     ).split()
 )
 _OPAQUE = ("unknown_call", "foreign_call", "unfollowed")
-_UNKNOWN = "calls something unknown"
-#: The callee is one of the project's own, of which a wrapper serves too many to tell them apart.
-_SUMMARIZED = f"{_UNKNOWN}: {TOO_MANY.reason}"
 _ARITHMETIC = (ir.Binary, ir.Inplace, ir.Unary)
 #: So many frames are looked through for a variable.
 _FOLLOWED = 60
@@ -81,7 +78,7 @@ class Computation:
             if found is not None:
                 return Fact(Ternary.YES, (found,)), []
         doubt = [said for frame in frames if (said := self.opaque.get(frame)) is not None]
-        if doubt and speculate and all(said.message == _SUMMARIZED for said in doubt):
+        if doubt and speculate and all(said.told is Told.SUMMARIZED for said in doubt):
             assumed = replace(doubt[0], message=f"assumed to compute with TensorFlow: {doubt[0].message}")
             return Fact(Ternary.YES, (assumed,)), [assumed]
         if doubt or not frames:
@@ -127,8 +124,10 @@ def opaque_call(frame: Frame) -> Evidence | None:
     if not found:
         return None
     first = min(found, key=lambda e: (_OPAQUE.index(e.kind), e.position, e.detail))
-    said = _UNKNOWN if first.kind == "unknown_call" else "calls outside code"
-    return Evidence(f"{said}: {first.detail}", frame.code.path, first.position >> 16)
+    said = "calls something unknown" if first.kind == "unknown_call" else "calls outside code"
+    # The callee is one of the project's own, of which a wrapper serves too many to tell them apart.
+    told = Told.SUMMARIZED if first.kind == "unknown_call" and first.target is TOO_MANY else Told.OTHER
+    return Evidence(f"{said}: {first.detail}", frame.code.path, first.position >> 16, told)
 
 
 def opaque_places(frame: Frame) -> frozenset[int]:

@@ -8,7 +8,8 @@ from typing import Final
 from hybridize.domain.objects import NONE, Container, Lib, Lit, Prim, Tensor, Value
 from hybridize.domain.words import APPENDS
 from hybridize.facts.causes import argument_slot
-from hybridize.facts.model import Evidence
+from hybridize.facts.evidence import tells
+from hybridize.facts.model import Evidence, Told
 from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import KEEP, LENGTHEN
@@ -16,7 +17,6 @@ from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import NO_SLOT, Instr
 from hybridize.program.operands import operands
-from hybridize.records import replace
 
 #: What an end of a slice is kept within its bounds by.
 _BOUNDS: Final = frozenset({"builtins.min", "builtins.max"})
@@ -24,11 +24,6 @@ _FAR: Final = 12
 #: Through so many calls an argument is followed to where it comes from.
 _CALLS: Final = 3
 _DEQUE: Final = "collections.deque"
-#: What is said of a part of which one end is seen to move, and of a list that grows.
-PART: Final = "a loop makes this part longer in each turn"
-APPENDED: Final = "a loop appends to this list"
-#: What is said of an array that is made of one.
-STACKED: Final = "a loop appends to the list that this is made of"
 _WHILE: Final = "tf.while_loop"
 
 
@@ -68,14 +63,15 @@ def grown_argument(caller: Frame, pos: int, slot: int, depth: int = _CALLS) -> E
         elif found is None and isinstance(made, ir.Item):
             moving = _cut(caller, made, around)
             if moving:
-                found = Evidence(PART, caller.code.path, made.position >> 16)
+                found = tells(Told.PART, caller.code.path, made.position >> 16)
             elif moving is None:
                 todo.append(made.source)
         elif found is None and made is not None:
             todo += _same_length(caller, made)
             stacked = stacked or isinstance(made, ir.Call)
         if found is not None:
-            return replace(found, message=STACKED) if stacked and found.message == APPENDED else found
+            listed = stacked and found.told is Told.APPENDED
+            return tells(Told.STACKED, found.path, found.line) if listed else found
     return None
 
 
@@ -159,7 +155,7 @@ def _extended(frame: Frame, slot: int, around: list[ir.Loop]) -> Evidence | None
     for name in APPENDS & index.attributes.keys():
         for instr in index.attributes[name]:
             if index.original(instr.owner) == slot and any(instr.position in places for places in lasting):
-                return Evidence(APPENDED, frame.code.path, instr.position >> 16)
+                return tells(Told.APPENDED, frame.code.path, instr.position >> 16)
     return None
 
 

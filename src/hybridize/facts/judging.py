@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.facts.model import Evidence, Fact, Ternary
+from hybridize.facts.model import Evidence, Fact, Ternary, Told
 from hybridize.facts.reasons import OPAQUE, Reason, evidence_of, is_unclear, last_evidence_of, may_be_harmless, order
 from hybridize.facts.usage import Used
 
@@ -32,6 +32,8 @@ def judged(reasons: list[Reason], speculate: bool, used: Used) -> tuple[Fact, li
     seen: dict[str, Evidence] = {}
     for reason in sorted(opaque, key=order):
         last = last_evidence_of(reason)
-        said = used.says(reason) or f"assumed without side effect: {last.message}"
-        seen.setdefault(last.message, Evidence(said, last.path, last.line))
+        by_use = used.says(reason)
+        said = by_use or f"assumed without side effect: {last.message}"
+        told = Told.BY_USE if by_use else Told.OTHER
+        seen.setdefault(last.message, Evidence(said, last.path, last.line, told))
     return Fact(Ternary.NO), list(seen.values())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import Final
 
-from hybridize.records import dataclass
+from hybridize.records import dataclass, field
 
 
 class Ternary(StrEnum):
@@ -46,13 +46,36 @@ class FunctionKind(StrEnum):
     NESTED = "nested"
 
 
+class Told(Enum):
+    """What a step of evidence tells, for those that ask it; `facts.evidence` has the sentences."""
+
+    OTHER = auto()  # what only people read
+    CALL = auto()  # the call of the subject, which leads to the cause, or into code about which nothing is known
+    CALLED = auto()  # a call by the subject
+    PER_CALL = auto()  # something that is made anew at each call of the subject
+    RECEIVES = auto()  # what the parameter receives that is the subject
+    PART = auto()  # a part of which one end is seen to move
+    APPENDED = auto()  # a list that a loop makes longer
+    STACKED = auto()  # an array that is made of such a list
+    MAY_DIFFER = auto()  # tensors that may also be as long each time
+    SUMMARIZED = auto()  # a call of one of the project's functions, of too many to tell them apart
+    BY_USE = auto()  # an assumption that rests on use
+    SAVED = auto()  # a function that is given to the subject, which saves it by its name
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One step of a chain from the function to the cause: a sentence and its place (`line` from 1)."""
+    """One step of a chain from the function to the cause: a sentence and its place (`line` from 1).
+
+    `told` is what code may ask it, and `subject` the name that this is about. Two steps that say the same of the same
+    place are one.
+    """
 
     message: str
     path: str
     line: int
+    told: Told = field(default=Told.OTHER, compare=False)
+    subject: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

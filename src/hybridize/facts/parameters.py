@@ -10,10 +10,11 @@ from hybridize.domain.objects import NONE, Container, Inst, Lit, Obj, Prim, Stre
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, public_shape
 from hybridize.facts.causes import argument_slot, literal_field, origin
 from hybridize.facts.computation import training_step
+from hybridize.facts.evidence import tells
 from hybridize.facts.growing import is_growing_dim
 from hybridize.facts.likely import Likely
 from hybridize.facts.looking import Looker, Seen
-from hybridize.facts.model import Evidence, Fact, Hybridization, ParameterFacts, Source, TensorType, Ternary
+from hybridize.facts.model import Evidence, Fact, Hybridization, ParameterFacts, Source, TensorType, Ternary, Told
 from hybridize.facts.modes import is_traced_call, traced_frames
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader, is_keras_call
@@ -93,7 +94,7 @@ class Parameters:
             return self._assumed(param.name, index, literals, reason)
         if seen.unknown is not None or not self.frames:
             reason = seen.unknown or "no call was analyzed"
-            evidence = (Evidence(f"`{param.name}` receives {reason}", self.code.path, self.code.line),)
+            evidence = (tells(Told.RECEIVES, self.code.path, self.code.line, param.name, reason),)
             return ParameterFacts(param.name, index, Ternary.UNKNOWN, (), literals, None, evidence)
         return ParameterFacts(param.name, index, Ternary.NO, (), literals)
 
@@ -206,8 +207,8 @@ class Parameters:
             return Fact(Ternary.YES, tuple(e for p in hits for e in p.evidence[:3]))
         iterated = next((p.name for p in self.facts if self._is_iterator(p.index)), None)
         if iterated is not None:
-            said = f"`{iterated}` receives an iterator of a dataset, which a graph takes as it takes tensors"
-            return Fact(Ternary.YES, (Evidence(said, self.code.path, self.code.line),))
+            said = "an iterator of a dataset, which a graph takes as it takes tensors"
+            return Fact(Ternary.YES, (tells(Told.RECEIVES, self.code.path, self.code.line, iterated, said),))
         doubtful = [p for p in self.facts if p.tensor is Ternary.UNKNOWN]
         names = [p.name for i, p in enumerate(self.facts) if not (i == 0 and self.skip_first)]
         step = training_step(self.frames) if doubtful and self.speculate else None
@@ -296,8 +297,8 @@ class Parameters:
                 if literal is None:
                     literal = answers[value] = bool(value) and all(self._is_literal(o, 0) for o in value)
                 if literal:
-                    text = ", ".join(sorted(map(_literal_text, value)))
-                    found.append(Evidence(f"`{param.name}` receives the literal {text}", caller.code.path, pos >> 16))
+                    said = f"the literal {', '.join(sorted(map(_literal_text, value)))}"
+                    found.append(tells(Told.RECEIVES, caller.code.path, pos >> 16, param.name, said))
                     held = [e for e in map(literal_field, value) if e is not None]
                     found += held[:1] or self._cause(caller, pos, index)
                     if len(found) >= _MOST:
@@ -355,8 +356,8 @@ class Parameters:
                 place = (caller.code.path, pos >> 16)
                 varying = self.looker.varying(args[index]) or self._growing(caller, pos, index, args[index])
                 if varying is not None:
-                    said = f"`{param.name}` receives a Python {varying.kind} that differs from call to call"
-                    return Fact(Ternary.YES, (Evidence(said, *place),))
+                    said = f"a Python {varying.kind} that differs from call to call"
+                    return Fact(Ternary.YES, (tells(Told.RECEIVES, *place, param.name, said),))
                 for obj in args[index]:
                     if isinstance(obj, Lit) and obj is not NONE and obj.kind != "bool":
                         distinct.setdefault(obj, place)
@@ -365,8 +366,7 @@ class Parameters:
                 return Fact(Ternary.YES, (flags,))
             if len(distinct) > _FEW:
                 chosen = sorted(distinct.items(), key=lambda item: item[1])[:_MOST]
-                told = [Evidence(f"`{param.name}` receives {obj!r}", *place) for obj, place in chosen]
-                return Fact(Ternary.YES, tuple(told))
+                return Fact(Ternary.YES, tuple(tells(Told.RECEIVES, *at, param.name, repr(obj)) for obj, at in chosen))
         return Fact(Ternary.NO)
 
     def _flags(self, index: int, calls: list[tuple[Frame, Frame, int, list[Value]]]) -> Evidence | None:
@@ -381,7 +381,7 @@ class Parameters:
                     place = max(place or ("", 0), (caller.code.path, pos >> 16))
         if place is None or sum(combinations.values()) <= _MODES:
             return None
-        return Evidence(f"`{self.code.params[index].name}` receives truth values in many combinations", *place)
+        return tells(Told.RECEIVES, *place, self.code.params[index].name, "truth values in many combinations")
 
 
 def _by_program(frame: Frame) -> list[tuple[Frame, int, list[Value]]]:

@@ -7,8 +7,9 @@ from typing import Final
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Container, Inst, LibInst, Obj, Tensor, Unknown
 from hybridize.domain.words import CONSTRUCTORS
+from hybridize.facts.evidence import call_step
 from hybridize.facts.guards import is_cached
-from hybridize.facts.model import Evidence
+from hybridize.facts.model import Evidence, Told
 from hybridize.facts.origins import Root, callees_at
 from hybridize.flow.frames import Effect, Frame
 from hybridize.program import ir
@@ -105,7 +106,7 @@ def kind_of(effect: Effect) -> str:
 
 def evidence_of(reason: Reason) -> tuple[Evidence, ...]:
     """The chain from the function to the effect."""
-    steps = [Evidence(f"calls `{name}`", path, pos >> 16) for path, pos, name in reason.path]
+    steps = [call_step(name, path, pos) for path, pos, name in reason.path]
     return (*steps, _here(reason), *kept_properties(reason))
 
 
@@ -116,7 +117,9 @@ def last_evidence_of(reason: Reason) -> Evidence:
 
 
 def _here(reason: Reason) -> Evidence:
-    return Evidence(describe(reason.effect), reason.frame.code.path, reason.effect.position >> 16)
+    effect = reason.effect
+    told = Told.CALL if effect.kind == "foreign_call" else Told.OTHER
+    return Evidence(describe(effect), reason.frame.code.path, effect.position >> 16, told, effect.detail)
 
 
 def kept_properties(reason: Reason) -> tuple[Evidence, ...]:

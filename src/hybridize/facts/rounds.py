@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Cell, Container, Inst, Lib, Lit, Tensor, Tup, Value
 from hybridize.domain.tensors import RAGGED
-from hybridize.facts.growing import APPENDED
-from hybridize.facts.model import Evidence
+from hybridize.facts.evidence import tells
+from hybridize.facts.model import Evidence, Told
 from hybridize.facts.origins import callees_at, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import KEEP, LENGTHEN
@@ -221,7 +221,7 @@ def _of_display(at: _At, index: Index, made: ir.List | ir.Tuple) -> list[_At]:
     """The part of a tuple or list that is asked for, or all of them; one that takes in another is longer."""
     parts = made.elements
     if any(starred for _, starred in parts):
-        said = Evidence(APPENDED, at.frame.code.path, made.position >> 16)
+        said = tells(Told.APPENDED, at.frame.code.path, made.position >> 16)
         return [at.to(slot, longer=said) for slot, starred in parts if starred] if len(parts) > 1 else []
     if not at.path:
         return [at.to(slot) for slot in (*(slot for slot, _ in parts), *_added(index, made))]
@@ -286,7 +286,7 @@ def _operands(at: _At, _: Index, made: ir.Binary | ir.Inplace) -> list[_At]:
     """Both sides of an operator are as long as its result; of two lists the sum is longer."""
     left, right = made.left, made.right
     if any(isinstance(o, (Tup, Container)) for s in (left, right) for o in at.frame.vals[s] or ()):
-        said = Evidence(APPENDED, at.frame.code.path, made.position >> 16)
+        said = tells(Told.APPENDED, at.frame.code.path, made.position >> 16)
         return [at.to(slot, longer=said) for slot in (left, right)] if made.operator == "+" else []
     return [] if at.path or made.operator == "@" else [at.to(left), at.to(right)]
 

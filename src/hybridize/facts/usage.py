@@ -21,8 +21,7 @@ from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
 
-#: What an assumption begins with that rests on use.
-BY_USE: Final = "assumed by its use to be "
+_BY_USE: Final = "assumed by its use to be "
 #: What only models, layers and modules have.
 TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
 
@@ -47,14 +46,14 @@ class Used:
         if key not in self._known:
             if effect.kind == "iterator":
                 what = "the iterator of a distributed data set" if is_distributed(frame, effect.position) else ""
-                self._known[key] = f"{BY_USE}{what}: {effect.detail}" if what else ""
+                self._known[key] = f"{_BY_USE}{what}: {effect.detail}" if what else ""
                 return self._known[key]
             what = _declared(effect.target)
             what = what or ("a model" if _is_trained(frame, effect.target) else "")
             what = what or ("an optimizer" if _gets_gradients(frame, effect.position) else "")
             what = what or ("a model" if _is_method_of_trained(frame, effect.position) else "")
             what = what or ("a function of TensorFlow" if _is_derived(frame, effect.position) else "")
-            self._known[key] = f"{BY_USE}{what}: {effect.detail}" if what else ""
+            self._known[key] = f"{_BY_USE}{what}: {effect.detail}" if what else ""
         return self._known[key]
 
 

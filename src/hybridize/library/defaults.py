@@ -240,6 +240,6 @@ def context_value(call: Call) -> Value:
                 return found[1].rule(call)
         return obj.value
     if isinstance(obj, Unknown):
-        call.effect("unknown_call", obj.reason)
+        call.effect("unknown_call", obj.reason, obj)
         return obj.part("a context")
     return obj.value if obj is not None else BOTTOM

@@ -8,12 +8,11 @@ from typing import Final
 from hybridize.facts.callgraph import reachable
 from hybridize.facts.collect import identifier
 from hybridize.facts.guards import SET_UP
-from hybridize.facts.model import Evidence, FunctionFacts, Ternary
+from hybridize.facts.model import Evidence, FunctionFacts, Ternary, Told
 from hybridize.facts.reasons import CHANGES, OPAQUE, VOUCHED, Reason, describe, fills_own, is_unclear, kind_of
 from hybridize.facts.restored import RESTORED
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
-from hybridize.regex import regex
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Bundle, Cause, Change, NotOffered, Proposed, Repair
 from hybridize.repairs.registry import all_repairs, repairs_for
@@ -30,7 +29,6 @@ _EFFECT_CODES: Final = {
     "iterator": "HY231",
     "state": "HY206",
 } | dict.fromkeys(sorted(CHANGES - {"iterator"}), "HY206")
-_RECEIVES: Final = regex(r"`(\w+)` receives ")
 _MOST: Final = 40
 
 
@@ -171,9 +169,8 @@ def _causes(function: FunctionView, hits: Sequence[RuleHit]) -> Iterator[Cause]:
         yield Cause("HY006", facts.path, code.position, said, code)
     if facts.retraces.value is not Ternary.NO:
         evidence = facts.retraces.evidence
-        match = _RECEIVES.match(evidence[0].message) if evidence else None
-        names = [param.name for param in code.params]
-        index = names.index(match.group(1)) if match and match.group(1) in names else None
+        receives = evidence[0].subject if evidence and evidence[0].told is Told.RECEIVES else None
+        index = next((i for i, param in enumerate(code.params) if param.name == receives), None)
         message = evidence[0].message if evidence else "literals retrace it"
         yield Cause("HY002", facts.path, code.position, message, code, parameter=index)
     for hit in hits:

@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.calls import NOT_TRACED
 from hybridize.facts.dispatch import is_either
+from hybridize.facts.evidence import call_step
 from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.facts.modes import traced_frames
 from hybridize.facts.pruned import Pruned
@@ -317,7 +318,7 @@ def _rank(carried: Carried) -> tuple[str, bool, int, str, int]:
 
 
 def _result(carried: Carried) -> RuleHit:
-    steps = tuple(Evidence(f"calls `{name}`", path, pos >> 16) for path, pos, name in carried.path)
+    steps = tuple(call_step(name, path, pos) for path, pos, name in carried.path)
     path = carried.hit.path or carried.frame.code.path
     cause = carried.hit.evidence or (Evidence(carried.hit.message, path, carried.hit.position >> 16),)
     return _made(carried.rule, carried.hit, path, (*steps, *cause), carried.sure)

@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE_V, Bound, Container, Lib, Tensor, Value
 from hybridize.domain.tensors import NDARRAY
+from hybridize.facts.evidence import call_step
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
@@ -158,7 +159,7 @@ def _level(view: FrameView, reason: str) -> Level | None:
 
 
 def _hit(found: Plain, reason: str, level: Level | None = None) -> Hit:
-    steps = tuple(Evidence(f"calls `{name}`", path, pos >> 16) for path, pos, name in found.calls)
+    steps = tuple(call_step(name, path, pos) for path, pos, name in found.calls)
     message = f"{found.message} where AutoGraph is off: {reason}"
     place = Evidence(message, found.path, found.position >> 16)
     return Hit(found.position, message, found.needs, (*steps, place), path=found.path, level=level)

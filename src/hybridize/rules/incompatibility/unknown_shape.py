@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Bound, Container, Func, Lit, Prim, Tensor, Value, Wrapper
+from hybridize.facts.evidence import call_step
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program import ir
@@ -201,7 +202,7 @@ def _through(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         if inner is None or not inner.given:
             continue
         path = callee.code.path
-        step = Evidence(f"calls `{callee.code.name}`", view.code.path, pos >> 16)
+        step = call_step(callee.code.name, view.code.path, pos)
         for hit in _asked_within(inner):
             evidence = hit.evidence or (Evidence(hit.message, path, hit.position >> 16),)
             yield replace(hit, needs=OPERATION, evidence=(step, *evidence), path=hit.path or path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.facts.evidence import call_step
 from hybridize.facts.model import Evidence
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -25,7 +26,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         for each in plain(function.project, frame):
             if function.holds(frame, each.needs):
                 message = f"{each.message}, and the decorator says `autograph=False`"
-                steps = tuple(Evidence(f"calls `{name}`", path, pos >> 16) for path, pos, name in each.calls)
+                steps = tuple(call_step(name, path, pos) for path, pos, name in each.calls)
                 place = Evidence(message, each.path, each.position >> 16)
                 yield Hit(each.position, message, evidence=(*steps, place), path=each.path)
         view = FrameView(function.project, frame)

@@ -9,7 +9,7 @@ from typing import Final
 from hybridize.domain.calls import BY_CODE, BY_PROGRAM
 from hybridize.domain.objects import NONE, Container, Inst, Lit, Prim, Tup, Value
 from hybridize.facts.guards import parts
-from hybridize.facts.model import Evidence, Ternary
+from hybridize.facts.model import Evidence, Ternary, Told
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -78,7 +78,7 @@ def _is_varied(function: FunctionView, site: tuple[Frame, int, Frame], index: in
     """Whether a call passes for the parameter that is meant a Python value, and another one each time."""
     caller, pos, frame = site
     args = frame.incoming.get((caller, pos), ())
-    named = cause.message.startswith(f"`{frame.code.params[index].name}` ")
+    named = cause.told is Told.RECEIVES and cause.subject == frame.code.params[index].name
     if not named or index >= len(args) or not _is_python(args[index]) or _are_constants(args[index]):
         return False
     answers = moving(function.project)

@@ -8,8 +8,9 @@ from typing import Final
 from hybridize.domain.calls import BY_PROGRAM, DIRECT
 from hybridize.domain.objects import Inst, Obj, Tensor
 from hybridize.domain.tensors import Shape
-from hybridize.facts.growing import APPENDED, PART, grown_argument, is_fixed
-from hybridize.facts.model import Evidence, FunctionKind
+from hybridize.facts.evidence import tells
+from hybridize.facts.growing import grown_argument, is_fixed
+from hybridize.facts.model import Evidence, FunctionKind, Told
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import OF_SHAPES
 from hybridize.program.index import index_of
@@ -22,8 +23,6 @@ from hybridize.tracing.resizing import resizing_from_elsewhere
 from hybridize.tracing.sizes import is_open
 from hybridize.tracing.views import FunctionView
 
-#: What is said of tensors that may differ in size, as far as is seen: each one may also be as long as the last.
-OPEN: Final = "may be of another size each time"
 #: So many shapes are a few traces.
 _FEW: Final = 3
 
@@ -42,13 +41,15 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             continue  # a graph calls it while it is traced, and no more
         for index, param in enumerate(frame.code.params):
             found = _many(function, caller, pos, frame, index, shapes) or _resized(function, caller, pos, frame, index)
-            if found is not None and (not is_relaxed or found.message == APPENDED):
+            if found is not None and (not is_relaxed or found.told is Told.APPENDED):
                 message = f"`{param.name}` receives tensors of another size at each call: every size is traced anew"
-                if found.message == APPENDED:
+                if found.told is Told.APPENDED:
                     message = f"`{param.name}` receives a longer list at each call: every length is traced anew"
                 seen.add(place)
                 known = lifetimes(function.project)
-                witnessed = found.message not in (OPEN, PART) and how in DIRECT and known.is_looped(caller, pos)
+                witnessed = (
+                    found.told not in (Told.MAY_DIFFER, Told.PART) and how in DIRECT and known.is_looped(caller, pos)
+                )
                 level = Level.WARNING if witnessed else None
                 yield Hit(pos, message, path=caller.code.path, evidence=(found,), level=level)
                 break
@@ -93,7 +94,7 @@ def _resized(function: FunctionView, caller: Frame, pos: int, frame: Frame, inde
     if not is_open(args[index]) or not resizing_from_elsewhere(function.project).resizes(caller, pos, slot):
         return None
     made = index_of(caller.code).source(slot)
-    return Evidence(OPEN, caller.code.path, (made.position if made is not None else pos) >> 16)
+    return tells(Told.MAY_DIFFER, caller.code.path, (made.position if made is not None else pos) >> 16)
 
 
 RULE = Rule(
