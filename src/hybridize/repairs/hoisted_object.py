@@ -46,12 +46,8 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         own = file.function(call)
         code = bench.code_around(file, call)
         name = next(iter(names)) if len(names) == 1 else None
-        if (
-            name is None
-            or code is None
-            or not isinstance(own, ast.FunctionDef)
-            or f"`{name}`" not in f"{cause.message}`"
-        ):
+        is_meant = cause.hit is not None and name == cause.hit.about
+        if name is None or code is None or not isinstance(own, ast.FunctionDef) or not is_meant:
             continue
         if _QUEUE.fullmatch(name):
             raise NotOffered(f"a `{name}` cannot be made elsewhere")

@@ -11,7 +11,6 @@ from hybridize.domain.objects import Heap, Inst, Lit, Mod, Unknown, Value
 from hybridize.facts.callgraph import reachable
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
-from hybridize.regex import regex
 from hybridize.repairs.bench import NOTHING, Bench, numbers
 from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.field_reads import all_uses, looked_through, owner_at, readable, require_plain
@@ -22,7 +21,6 @@ from hybridize.repairs.text import SourceFile, end, start
 from hybridize.source.syntax import walk
 
 _DTYPES: Final = {"int": "int64", "float": "float64", "bool": "bool"}
-_READS: Final = regex(r"reads `(\w+)`")
 _METHODS: Final = {ast.Add: "assign_add", ast.Sub: "assign_sub"}
 
 
@@ -101,14 +99,14 @@ def _setting(bench: Bench, cause: Cause) -> _Setting | None:
     effect = cause.reason.effect if cause.reason is not None else None
     if effect is not None and cause.reason is not None:
         return _global(bench, cause.reason.frame.module, effect.detail) if effect.kind == "global" else None
-    said = _READS.match(cause.message) if cause.code == "HY602" else None
-    if said is None:
+    name = cause.hit.about if cause.hit is not None and cause.code == "HY602" else ""
+    if not name:
         return None
     for node in file.at(cause.place):
-        if isinstance(node, ast.Attribute) and node.attr == said.group(1) and isinstance(node.ctx, ast.Load):
+        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
             for owner in sorted(owner_at(bench, bench.code_around(file, node), node), key=repr):
                 return _of(bench, owner, node.attr) if isinstance(owner, Heap) else None
-        elif isinstance(node, ast.Name) and node.id == said.group(1) and isinstance(node.ctx, ast.Load):
+        elif isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             home = next((m for m in bench.project.solution.world.modules.values() if m.code.path == file.path), None)
             return _global(bench, home, node.id) if home is not None else None
     return None

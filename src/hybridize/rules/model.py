@@ -164,7 +164,7 @@ class RuleHit:
     """A hit on a function, with the chain of evidence from the function to the cause.
 
     `unless` is what speculation may assume in its place; empty where it holds for certain, or nobody can tell.
-    `sure` is that of the hit, and of the calls that lead there.
+    `sure` is that of the hit, and of the calls that lead there; `about` is the name that it is about.
     """
 
     rule: Rule
@@ -178,6 +178,7 @@ class RuleHit:
     end: int | None = None
     unless: str = ""
     sure: bool = True
+    about: str = ""
 
     @property
     def line(self) -> int:

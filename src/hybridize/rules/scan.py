@@ -334,4 +334,5 @@ def _made(rule: Rule, hit: Hit, path: str, evidence: tuple[Evidence, ...], sure:
     level = hit.level or rule.level or Level.INFO
     blocks = rule.blocks if hit.blocks is None else hit.blocks
     outcome = hit.outcome or rule.outcome
-    return RuleHit(rule, hit.message, path, hit.position, level, outcome, blocks, evidence, hit.end, sure=sure)
+    place = (path, hit.position)
+    return RuleHit(rule, hit.message, *place, level, outcome, blocks, evidence, hit.end, sure=sure, about=hit.about)

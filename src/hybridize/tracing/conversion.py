@@ -32,8 +32,6 @@ CONVERTS: Final = frozenset(
     for name in "map_fn cond case switch_case while_loop vectorized_map function custom_gradient recompute_grad "
     "py_function numpy_function autograph.to_graph autograph.experimental.do_not_convert".split()
 ) | frozenset({"functools.partial", "functools.wraps", "functools.update_wrapper"})
-#: What only Keras 3 does: the `call` of its layers is no part of what AutoGraph converts.
-KERAS_3: Final = "Keras 3 calls it as it is"
 _APART: Final = NOT_TRACED | {How.HYBRID}
 #: Decorators below which a function's own body is not converted.
 _UNCONVERTED: Final = frozenset({"do_not_convert", "custom_gradient", "lru_cache", "cache"})
@@ -56,6 +54,18 @@ class Plain:
     message: str
     needs: int
     calls: tuple[tuple[str, int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Why AutoGraph does not convert a callee; `keras_3` where only that release of Keras calls it as it is."""
+
+    said: str
+    keras_3: bool = False
+
+
+#: The `call` of its layers is no part of what AutoGraph converts.
+_BY_KERAS_3: Final = Apart("Keras 3 calls it as it is", keras_3=True)
 
 
 def refused(project: ProjectView, code: Code) -> str | None:
@@ -131,32 +141,32 @@ def _refusal(project: ProjectView, node: ast.AST) -> str | None:
     return None
 
 
-def follows(view: FrameView, pos: int, callee: Frame, how: How) -> str | None:
+def follows(view: FrameView, pos: int, callee: Frame, how: How) -> Apart | None:
     """None where AutoGraph converts the callee of a call too; else why it does not."""
     if how in _APART:
         return None
     decorator = _unconverting(callee.code)
     if decorator is not None:
-        return f"`{decorator}` switches AutoGraph off"
+        return Apart(f"`{decorator}` switches AutoGraph off")
     if _is_within(callee.code, view.code):
         return None  # its text is converted with that of the function around it, whoever calls it
     if how is How.KERAS:
-        return KERAS_3 if view.project.versions.may_have_keras(3) else None
+        return _BY_KERAS_3 if view.project.versions.may_have_keras(3) else None
     if how in (How.OPERATOR, How.CONSTRUCTION):
-        return "AutoGraph does not convert what an operator runs"
+        return Apart("AutoGraph does not convert what an operator runs")
     calls = _calls_at(view, pos)
     if not calls or _is_property(callee.code):
-        return "AutoGraph does not convert properties"
+        return Apart("AutoGraph does not convert properties")
     if any(_is_direct(view, call, callee) for call in calls):
         return None
     known = [n for call in calls for n in view.names(call.function) if "." in n]
     name = callee.code.name
     if name == "__init__" and not known:
-        return "AutoGraph does not convert constructors"
+        return Apart("AutoGraph does not convert constructors")
     if name.startswith("__") and name.endswith("__") and name != "__call__":
-        return f"AutoGraph does not convert `{name}`"
+        return Apart(f"AutoGraph does not convert `{name}`")
     if known and not any(n in CONVERTS or n.startswith(("tf.data.", "tf.distribute.")) for n in known):
-        return f"`{known[0].removeprefix('builtins.')}` calls it as it is"
+        return Apart(f"`{known[0].removeprefix('builtins.')}` calls it as it is")
     return None
 
 

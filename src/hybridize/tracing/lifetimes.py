@@ -17,8 +17,9 @@ from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tenso
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.domain.words import CONSTRUCTORS
 from hybridize.facts.causes import argument_slot
+from hybridize.facts.evidence import tells
 from hybridize.facts.guards import parts
-from hybridize.facts.model import Evidence, FunctionKind
+from hybridize.facts.model import Evidence, FunctionKind, Told
 from hybridize.facts.origins import starts_program
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
@@ -346,5 +347,5 @@ def made_for_calls(function: FunctionView) -> tuple[Evidence, ...] | None:
     if not tally.calls or not lifetimes(function.project).is_short(tally):
         return None
     caller, pos = next(iter(tally.calls))
-    where = Evidence(f"is made anew at each call of `{parent.name}`", function.code.path, function.code.line)
+    where = tells(Told.PER_CALL, function.code.path, function.code.line, parent.name)
     return where, Evidence("is called here", caller.code.path, pos >> 16)

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Bound, Class, Func, Heap, Inst, Lib, Lit, Mod, Obj, Stream, Tup, Value, Wrapper
-from hybridize.facts.model import Evidence
+from hybridize.facts.evidence import tells
+from hybridize.facts.model import Evidence, Told
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -94,21 +95,21 @@ def _observed(project: ProjectView) -> dict[_Seen, dict[Evidence, None]]:
     for code, frames in project.solution.frames.items():
         for frame in frames if code.path in looking or saves else ():
             view = FrameView(project, frame)
-            for some, instr, said in _looks(view, saves):
+            for some, look in _looks(view, saves):
                 for each in some:
                     if each[0] is not code:
-                        found.setdefault(each, {})[Evidence(said, code.path, instr.position >> 16)] = None
+                        found.setdefault(each, {})[look] = None
     for code, evidence in _tagged(project):
         found.setdefault((code, False), {})[evidence] = None
     return found
 
 
-def _looks(view: FrameView, saves: bool) -> Iterator[tuple[set[_Seen], ir.Attr | ir.Call, str]]:
-    """What a frame looks at: the functions, where, and how."""
+def _looks(view: FrameView, saves: bool) -> Iterator[tuple[set[_Seen], Evidence]]:
+    """What a frame looks at: the functions, and where and how it does."""
     index = index_of(view.code)
     for name in index.attributes.keys() & _LOST:
         for instr in index.attributes[name]:
-            yield _codes(view.value(instr.owner), 0), instr, f"reads its `{name}`"
+            yield _codes(view.value(instr.owner), 0), _said(view, instr, f"reads its `{name}`")
     for call in index.of(ir.Call):
         for name in view.names(call.function):
             yield from _asked(view, call, name)
@@ -116,31 +117,31 @@ def _looks(view: FrameView, saves: bool) -> Iterator[tuple[set[_Seen], ir.Attr |
                 yield from _given(view, call, name)
 
 
-def _asked(view: FrameView, instr: ir.Call, name: str) -> Iterator[tuple[set[_Seen], ir.Call, str]]:
+def _asked(view: FrameView, instr: ir.Call, name: str) -> Iterator[tuple[set[_Seen], Evidence]]:
     first = view.value(instr.arguments[0][0]) if instr.arguments else frozenset()
     if name in _ASKING:
-        yield _codes(first, 0), instr, f"`{name}` {_ASKING[name]}"
+        yield _codes(first, 0), _said(view, instr, f"`{name}` {_ASKING[name]}")
     elif name in _PICKLING:
-        yield _codes(first, _DEPTH), instr, f"`{name}` pickles it"
+        yield _codes(first, _DEPTH), _said(view, instr, f"`{name}` pickles it")
     elif name == _COPYING:
-        yield _codes(first, _DEPTH), instr, "`copy.deepcopy` copies what holds it"
+        yield _codes(first, _DEPTH), _said(view, instr, "`copy.deepcopy` copies what holds it")
     elif name == _MEMBERS:
         wanted = view.value(argument(instr, 1, "predicate"))
         if any(isinstance(o, Lib) and o.name in _ASKING for o in wanted):
-            yield _members(first), instr, "`inspect.getmembers` looks for functions or methods"
+            yield _members(first), _said(view, instr, "`inspect.getmembers` looks for functions or methods")
     elif name == "builtins.isinstance" and len(instr.arguments) > 1:
         kinds = view.value(instr.arguments[1][0])
         every = [o for k in kinds for o in ((i for v in k.items for i in v) if isinstance(k, Tup) else (k,))]
         if any(isinstance(o, Lib) and o.name in _KINDS for o in every):
-            yield _codes(first, 0), instr, "asks whether it is a function or method by its class"
+            yield _codes(first, 0), _said(view, instr, "asks whether it is a function or method by its class")
     elif name in _GETTERS and len(instr.arguments) > 1:
         wanted = view.value(instr.arguments[1][0])
         lost = sorted(str(o.const) for o in wanted if isinstance(o, Lit) and o.const in _LOST)
         if lost:
-            yield _codes(first, 0), instr, f"reads its `{lost[0]}`"
+            yield _codes(first, 0), _said(view, instr, f"reads its `{lost[0]}`")
 
 
-def _given(view: FrameView, instr: ir.Call, name: str) -> Iterator[tuple[set[_Seen], ir.Call, str]]:
+def _given(view: FrameView, instr: ir.Call, name: str) -> Iterator[tuple[set[_Seen], Evidence]]:
     """Functions that Keras is given to keep: it saves them by their class and name."""
     part = name.removeprefix("keras.").partition(".")[0]
     keeps = part in ("layers", "metrics", "initializers", "regularizers") and name.rpartition(".")[2][:1].isupper()
@@ -148,7 +149,11 @@ def _given(view: FrameView, instr: ir.Call, name: str) -> Iterator[tuple[set[_Se
     if name == COMPILED:
         slots = [argument(instr, 1, "loss"), argument(instr, 2, "metrics")]
     for slot in slots:
-        yield _codes(view.value(slot), 1), instr, f"given to `{name}`, which saves it by its name"
+        yield _codes(view.value(slot), 1), tells(Told.SAVED, view.code.path, instr.position >> 16, name)
+
+
+def _said(view: FrameView, instr: ir.Attr | ir.Call, said: str) -> Evidence:
+    return Evidence(said, view.code.path, instr.position >> 16)
 
 
 def _saves(project: ProjectView) -> bool:

@@ -113,7 +113,7 @@ def _of_namespace(view: FrameView, instr: ir.Item, known: Writes) -> Iterator[Hi
     for name in sorted(constants(view.frame, instr.index) or (), key=repr) if owners else ():
         cells = [each for each in fields_named(owners, str(name)) if known.is_late(each[0])]
         for hit in _of_places(instr, cells, ()):
-            yield replace(hit, message=f"reads `{name}`, which changes between calls")
+            yield replace(hit, message=f"reads `{name}`, which changes between calls", about=str(name))
 
 
 def _variables(frame: Frame, slot: int, known: Writes) -> list[Place]:
@@ -136,15 +136,10 @@ _NO_VALUE: Final[Value] = frozenset()
 
 def _of_places(instr: Instr, cells: Sequence[tuple[Cell, Heap | None]], containers: Sequence[Place]) -> Iterator[Hit]:
     places: list[Place] = [cell for cell, owner in cells if not _is_fixed(cell) or hides_default(cell, owner)]
+    name = str(instr.name) if isinstance(instr, (ir.Attr, ir.Global, ir.Cell)) else ""
     for place in dict.fromkeys((*places, *containers)):
-        what = (
-            str(instr.name)
-            if isinstance(instr, ir.Attr)
-            else instr.name
-            if isinstance(instr, (ir.Global, ir.Cell))
-            else "an element"
-        )
-        yield Hit(instr.position, f"reads `{what}`, which changes between calls", subject=place)
+        said = f"reads `{name or 'an element'}`, which changes between calls"
+        yield Hit(instr.position, said, subject=place, about=name)
 
 
 def _is_environment(obj: Obj) -> bool:
@@ -173,7 +168,7 @@ def _of_call(view: FrameView, instr: ir.Call, known: Writes) -> Iterator[Hit]:
             for attribute in sorted(attributes):
                 cells = [each for each in fields_named(owners, attribute) if known.is_late(each[0])]
                 for hit in _of_places(instr, cells, ()):
-                    yield replace(hit, message=f"reads `{attribute}`, which changes between calls")
+                    yield replace(hit, message=f"reads `{attribute}`, which changes between calls", about=attribute)
 
 
 _KNOWN: Final = frozenset({*WORLD, *TELLING, *UNLESS_GIVEN, GETATTR, ATTRGETTER})

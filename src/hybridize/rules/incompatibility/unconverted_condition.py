@@ -17,7 +17,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.control import control
-from hybridize.tracing.conversion import KERAS_3, Plain, follows, own, plain, refused
+from hybridize.tracing.conversion import Apart, Plain, follows, own, plain, refused
 from hybridize.tracing.values import has_tensor, number
 from hybridize.tracing.views import FrameView
 
@@ -34,15 +34,15 @@ def scan(view: FrameView) -> Iterator[Hit]:
     found = own(view, flow)
     for (pos, callee), how in view.frame.calls.items():
         below_it = plain(view.project, callee)
-        reason = follows(view, pos, callee, how) if below_it else None
-        if reason is None:
+        apart = follows(view, pos, callee, how) if below_it else None
+        if apart is None:
             continue
         for each in below_it:
             needs = 1 if each.needs & 1 else view.project.symbolic.lift(view.frame, pos, callee, each.needs)
             if needs:
                 step = (view.code.path, pos, callee.code.name)
                 below = Plain(each.path, each.position, each.message, needs, (step, *each.calls))
-                yield _hit(below, reason, _level(view, reason))
+                yield _hit(below, apart.said, _level(view, apart))
     if found or any(plain(view.project, callee) for _, callee in view.frame.calls):
         given_up = refused(view.project, view.code)
         if given_up is not None:
@@ -153,9 +153,9 @@ def _folds(view: FrameView, calls: list[ir.Call]) -> Iterator[Hit]:
                 yield Hit(call.position, f"`{name}` asks symbolic tensors for their truth", view.symbolic(slot))
 
 
-def _level(view: FrameView, reason: str) -> Level | None:
+def _level(view: FrameView, apart: Apart) -> Level | None:
     """Information where a release of TensorFlow that the project may have converts the code."""
-    return Level.INFO if reason == KERAS_3 and view.project.versions.may_have_keras(2) else None
+    return Level.INFO if apart.keras_3 and view.project.versions.may_have_keras(2) else None
 
 
 def _hit(found: Plain, reason: str, level: Level | None = None) -> Hit:

@@ -18,7 +18,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         message = f"is looked at as an object: {place.message}"
         here = Evidence(message, function.code.path, function.code.line)
         # Models that are compiled with a graph are most often saved by their weights, which is fine.
-        level = Level.INFO if function.is_hybrid and COMPILED in place.message else None
+        level = Level.INFO if function.is_hybrid and place.subject == COMPILED else None
         yield Hit(place.line << 16, message, path=place.path, evidence=(here, place), level=level)
 
 

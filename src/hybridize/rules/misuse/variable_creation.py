@@ -46,7 +46,8 @@ def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         _keyed(view.project)[view.frame, pos] = _Guarded(name, [key])
         return
     # A layer makes its weights when it is called: one that nothing is seen to call may never do so.
-    yield Hit(pos, f"makes a `{name}` at every call", sure=not is_built_late(view, slot) or _is_called(view, instr))
+    sure = not is_built_late(view, slot) or _is_called(view, instr)
+    yield Hit(pos, f"makes a `{name}` at every call", sure=sure, about=name)
 
 
 def _is_called(view: FrameView, made: ir.Call) -> bool:
@@ -112,7 +113,7 @@ def keyed(function: FunctionView) -> Iterator[Hit]:
         if each.made is not None:
             evidence.append(Evidence(f"makes a `{each.name}`", each.made[0], each.made[1] >> 16))
         evidence += [Evidence("makes the object that it is kept in", o.site[0].path, o.site[1] >> 16) for o in new]
-        yield Hit(pos, message, path=path, level=Level.WARNING, evidence=tuple(evidence))
+        yield Hit(pos, message, path=path, level=Level.WARNING, evidence=tuple(evidence), about=each.name)
 
 
 def _new_receivers(function: FunctionView, frame: Frame) -> list[Inst]:
