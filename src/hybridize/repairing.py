@@ -112,7 +112,7 @@ def _attempt(analyze: Analyze, report: Report, read: Read, wanted: Wanted, rejec
         todo = [
             (goal, b)
             for goal, b in goals(state.report)
-            if goal not in rejected and _allowed(b, wanted, b.function in made) is None
+            if goal not in rejected and (b.function in made or _is_asked(b, wanted)) and _refusal(b, wanted) is None
         ]
         todo = [(goal, b) for goal, b in todo if not (b.makes and _is_parted(state, b))]
         first = {goal[0] for goal, b in todo if b.otherwise is not None}
@@ -149,10 +149,12 @@ def _is_parted(state: _Attempt, bundle: Bundle) -> bool:
     return any(b.function == bundle.function or b.makes == bundle.qualname for b in done)
 
 
-def _allowed(bundle: Bundle, wanted: Wanted, made: bool = False) -> str | None:
-    """Why a bundle may not be applied; None if it may. `made`: its function is one that a repair made."""
-    if wanted.functions is not None and bundle.function not in wanted.functions and not made:
-        return "not asked for"
+def _is_asked(bundle: Bundle, wanted: Wanted) -> bool:
+    return wanted.functions is None or bundle.function in wanted.functions
+
+
+def _refusal(bundle: Bundle, wanted: Wanted) -> str | None:
+    """Why a bundle that is asked for may not be applied; None if it may."""
     for each in bundle.repairs:
         if not wanted.selected(each):
             return f"{each.code} {each.name} is not selected"
@@ -169,8 +171,8 @@ def _allowed(bundle: Bundle, wanted: Wanted, made: bool = False) -> str | None:
 
 
 def _not_wanted(report: Report, wanted: Wanted) -> list[tuple[Bundle, str]]:
-    reasons = [(bundle, _allowed(bundle, wanted)) for _, bundle in goals(report)]
-    return [(bundle, reason) for bundle, reason in reasons if reason is not None and reason != "not asked for"]
+    reasons = [(bundle, _refusal(bundle, wanted)) for _, bundle in goals(report) if _is_asked(bundle, wanted)]
+    return [(bundle, reason) for bundle, reason in reasons if reason is not None]
 
 
 def _failures(before: Report, attempt: _Attempt, wanted: Wanted) -> dict[Goal, tuple[Bundle, str]]:
