@@ -30,6 +30,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import join_shapes
+from hybridize.domain.unknowns import Why
 
 MAX_LITERALS: Final = 6
 MAX_TENSORS: Final = 4
@@ -43,6 +44,7 @@ _FEW: Final = 2
 SUMMARY: Final = (-9,)
 
 TOO_MANY: Final = Unknown("too many values")
+TOO_MANY.why = Why.SUMMARIZED
 _Kinded = TypeVar("_Kinded", Lit, Prim, Stream)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final, Self, TypeAlias, TypeVar
 from zlib import crc32
 
 from hybridize.domain.tensors import Shape
+from hybridize.domain.unknowns import Why
 
 Value: TypeAlias = "frozenset[Obj]"
 
@@ -445,17 +446,22 @@ class Wrapper(Obj):
 
 
 class Unknown(Obj):
-    """A value that the analysis does not know, and why."""
+    """A value that the analysis does not know, and why: in a sentence, which names it, and as code asks it.
 
-    __slots__ = ("reason",)
+    `taken` says how it was got out of another unknown value; empty for a whole one.
+    """
+
+    __slots__ = ("reason", "taken", "why")
 
     def __init__(self, reason: str) -> None:
         super().__init__()
         self.reason = reason
+        self.why = Why.OTHER
+        self.taken = ""
 
     def part(self, what: str, longest: int = 80) -> Value:
         """What is got out of an unknown value, and how ("an attribute"). A reason so long grows no more."""
-        return unknown(f"{what} of {self.reason}").value if len(self.reason) < longest else self.value
+        return unknown(f"{what} of {self.reason}", self.why, what).value if len(self.reason) < longest else self.value
 
     def __repr__(self) -> str:
         return f"?({self.reason})"
@@ -564,10 +570,13 @@ def _cut_part(part: Any) -> Any:
     return _TOO_DEEP if isinstance(part, (Tup, Stream, Wrapper, Bound)) else part
 
 
-def unknown(reason: str) -> Unknown:
-    """An unknown value."""
+def unknown(reason: str, why: Why = Why.OTHER, taken: str = "") -> Unknown:
+    """An unknown value. Whoever gives the same reason gives the same of the rest."""
     found: Unknown | None = _interned.get((Unknown, reason))
-    return intern_obj(Unknown, reason) if found is None else found
+    if found is None:
+        found = intern_obj(Unknown, reason)
+        found.why, found.taken = why, taken
+    return found
 
 
 class Names:

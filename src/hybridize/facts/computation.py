@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.lattice import TOO_MANY
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Tensor, Unknown
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
+from hybridize.domain.unknowns import Why
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, Fact, Hazard, Ternary, Told
 from hybridize.facts.origins import runs_at_once
-from hybridize.flow.frames import Frame
+from hybridize.flow.frames import Effect, Frame
 from hybridize.library import costs
 from hybridize.library.dialect import NO_COMPUTATION
 from hybridize.program import ir
@@ -125,9 +125,14 @@ def opaque_call(frame: Frame) -> Evidence | None:
         return None
     first = min(found, key=lambda e: (_OPAQUE.index(e.kind), e.position, e.detail))
     said = "calls something unknown" if first.kind == "unknown_call" else "calls outside code"
-    # The callee is one of the project's own, of which a wrapper serves too many to tell them apart.
-    told = Told.SUMMARIZED if first.kind == "unknown_call" and first.target is TOO_MANY else Told.OTHER
+    told = Told.SUMMARIZED if _is_summarized(first) else Told.OTHER
     return Evidence(f"{said}: {first.detail}", frame.code.path, first.position >> 16, told)
+
+
+def _is_summarized(effect: Effect) -> bool:
+    """Whether the callee is one of the project's own, of which a wrapper serves too many to tell them apart."""
+    target = effect.target if effect.kind == "unknown_call" else None
+    return isinstance(target, Unknown) and target.why is Why.SUMMARIZED and not target.taken
 
 
 def opaque_places(frame: Frame) -> frozenset[int]:

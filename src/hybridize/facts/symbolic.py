@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from hybridize.domain.calls import DIRECT
-from hybridize.domain.lattice import TOO_MANY
 from hybridize.domain.nesting import field_values, held, taken_apart
 from hybridize.domain.objects import Class, Container, Inst, Lib, LibInst, Mod, Obj, Stream, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, VARIABLE
+from hybridize.domain.unknowns import Why
 from hybridize.facts.origins import callees_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import STATIC_QUESTIONS
@@ -31,7 +31,6 @@ _PARAMETER: Final = 4
 _STATIC: Final = frozenset(
     "shape dtype name device ndim graph op is_tensor_like get_shape set_shape rank ref experimental_ref".split()
 )
-_SUMMARIZED: Final = TOO_MANY.reason
 _SWEEPS: Final = 6
 _DEPTH: Final = 4
 
@@ -62,7 +61,7 @@ def holds_tensor(value: Value | None, arrays: bool = True) -> bool:
 
 def _may_hold_tensor(value: Value) -> bool:
     """Whether a value is what one of too many functions gave: the project's own, and so most likely tensors."""
-    return any(isinstance(o, Unknown) and o.reason.endswith(_SUMMARIZED) for o in value)
+    return any(isinstance(o, Unknown) and o.why is Why.SUMMARIZED for o in value)
 
 
 def _contents(obj: Obj) -> list[Value]:

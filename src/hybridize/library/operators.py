@@ -270,8 +270,10 @@ def _unknown_operand(op: str, x: Obj, y: Obj) -> Value:
     """An operator with one unknown operand: the string case aside, nothing is known."""
     if op == "%" and isinstance(x, (Lit, Prim)) and x.kind == "str":
         return STR_V
-    reason = x.reason if isinstance(x, Unknown) else y.reason if isinstance(y, Unknown) else "an operand"
-    return unknown(reason).value
+    found = x if isinstance(x, Unknown) else y
+    return (
+        unknown(found.reason, found.why, found.taken) if isinstance(found, Unknown) else unknown("an operand")
+    ).value
 
 
 def inplace(engine: EngineApi, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:

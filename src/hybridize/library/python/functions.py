@@ -29,6 +29,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
+from hybridize.domain.unknowns import Why
 from hybridize.library.protocols import SHOWN, show
 from hybridize.library.python import scalars, sequences
 from hybridize.library.python.computed import models_in
@@ -218,7 +219,7 @@ def _exec(call: Call) -> Value:
     """`exec(code, names)`: fills the dictionary with what the code defines."""
     for obj in call.arg(1, "globals"):
         if isinstance(obj, Container) and obj.kind == "dict":
-            call.write(obj.rest_cell(), unknown("a name that `exec` defines").value)
+            call.write(obj.rest_cell(), unknown("a name that `exec` defines", Why.EXECUTED).value)
     return NONE_V
 
 
@@ -226,7 +227,7 @@ _EFFECTS: Final[dict[str, tuple[str, Rule]]] = {
     "input": ("io", give(STR_V)),
     "open": ("io", lambda call: call.made("io.TextIOWrapper").value),
     "exec": ("unknown_call", _exec),
-    "eval": ("unknown_call", give(unknown("the result of `eval`").value)),
+    "eval": ("unknown_call", give(unknown("the result of `eval`", Why.EVALUATED).value)),
     "compile": ("unknown_call", give(unknown("compiled code").value)),
     "__import__": ("unknown_call", give(unknown("a computed import").value)),
     "exit": ("io", give(BOTTOM)),

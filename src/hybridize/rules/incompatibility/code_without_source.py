@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Unknown
+from hybridize.domain.unknowns import Why
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.regex import regex
@@ -14,8 +15,6 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, 
 from hybridize.source.syntax import walk
 from hybridize.tracing.views import FrameView, ProjectView
 
-_MADE: Final = "the result of `eval`"
-_DEFINED: Final = "a name that `exec` defines"
 _UNDEFINED: Final = "which nothing defines"
 _IMPORTS: Final = ("from ", "import ")
 _RUN: Final = frozenset({"exec", "eval"})
@@ -27,9 +26,8 @@ def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     for obj in view.value(instr.function):
         if not isinstance(obj, Unknown):
             continue
-        reason = obj.reason
-        made = (reason.endswith(_MADE) and bool(_defining(view.project))) or reason.endswith(_DEFINED)
-        if made or (reason.endswith(_UNDEFINED) and _defines(view)):
+        made = obj.why is Why.EXECUTED or (obj.why is Why.EVALUATED and bool(_defining(view.project)))
+        if made or (obj.reason.endswith(_UNDEFINED) and _defines(view)):
             needs = 0
             for slot in (*(s for s, _ in instr.arguments), *(s for _, s in instr.keywords)):
                 needs |= view.symbolic(slot)
