@@ -29,13 +29,13 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from harness import ForkServer, Kind, Program, TargetError, add_decorator, lexical_path
 from hybridize.api import analyze
 from hybridize.config import Config
 from hybridize.decide.model import Action, FunctionReport, Report, Severity
 from hybridize.facts.model import Evidence
-from hybridize.runtime import ForkServer, Kind, Program, TargetError, add_decorator
-from hybridize.runtime.decorate import lexical_path
 
 CLASSES = {"SAFE": Kind.SAFE, "ERROR": Kind.RAISES, "WRONG-SILENT": Kind.DIFFERS, "RETRACE": Kind.RETRACES}
 UNSAFE = ("ERROR", "WRONG-SILENT")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from harness import ForkServer, Kind, Program
 from hybridize.cli import main
-from hybridize.runtime import ForkServer, Kind, Program
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "naive_training"
 NAMES = ("train.py", "network.py")

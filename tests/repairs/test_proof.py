@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from harness import ForkServer, Kind, Outcome, Program
 from hybridize.repairs.registry import all_repairs
-from hybridize.runtime import ForkServer, Kind, Outcome, Program
 
 from .support import Case, cases, fixed
 

@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
+from harness import ForkServer, Kind, Program
 from hybridize.rules.model import Example, Outcome, Rule
 from hybridize.rules.registry import all_rules
-from hybridize.runtime import ForkServer, Kind, Program
 
 pytestmark = pytest.mark.tensorflow
 

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from hybridize.runtime import ForkServer, TargetError, add_decorator
+from harness import ForkServer, TargetError, add_decorator
 
 FOLDER = Path(__file__).parent / "cases"
 SCRIPT = Path(__file__).parents[2] / "scripts" / "semantics_cases.py"

@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridize.runtime import Kind
-from hybridize.runtime.compare import compare, outcome
+from harness import Kind, Outcome, compare
+from hybridize.runtime.guest.differ import Comparison, Difference
+from hybridize.runtime.verify import TOLERANCES
+
+numpy = pytest.importorskip("numpy")
 
 
 def run(**changes: Any) -> dict[str, Any]:
@@ -26,8 +29,16 @@ def run(**changes: Any) -> dict[str, Any]:
     return {**empty, **changes}
 
 
-def tensor(*values: float, dtype: str = "float32") -> list[Any]:
-    return ["T", dtype, [len(values)], list(values)]
+def tensor(*values: float, dtype: str = "float32") -> tuple[Any, ...]:
+    return ("T", dtype, (len(values),), numpy.array(values, dtype))
+
+
+def outcome(*runs: dict[str, Any]) -> Outcome:
+    return compare.outcome(Comparison(numpy, TOLERANCES), *runs)
+
+
+def differences(where: str, eager: Any, graph: Any) -> list[Difference]:
+    return list(Comparison(numpy, TOLERANCES).compare(where, eager, graph))
 
 
 def error(kind: str, line: int = 3, message: str = "") -> dict[str, Any]:
@@ -45,8 +56,8 @@ def figures(calls: int, traces: int, specs: int, creators: int = 0) -> dict[str,
         (run(values={"r": tensor(1.0)}), run(values={"r": tensor(1.0000001)}), Kind.SAFE),
         (run(values={"r": tensor(1.0)}), run(values={"r": tensor(1.01)}), Kind.DIFFERS),
         (run(values={"r": tensor(1.0)}), run(values={"r": tensor(1.0, dtype="float64")}), Kind.DIFFERS),
-        (run(values={"r": ["py", "int", 1]}), run(values={"r": ["py", "float", 1.0]}), Kind.DIFFERS),
-        (run(values={"r": ["py", "float", float("nan")]}), run(values={"r": ["py", "float", float("nan")]}), Kind.SAFE),
+        (run(values={"r": ("py", "int", 1)}), run(values={"r": ("py", "float", 1.0)}), Kind.DIFFERS),
+        (run(values={"r": ("py", "float", float("nan"))}), run(values={"r": ("py", "float", float("nan"))}), Kind.SAFE),
         (run(stdout="a\n"), run(), Kind.DIFFERS),
         (run(files={"log": "a"}), run(files={"log": "aa"}), Kind.DIFFERS),
         (run(), run(error=error("TypeError")), Kind.RAISES),
@@ -67,11 +78,11 @@ def test_kinds(eager: dict[str, Any], hybrid: dict[str, Any], kind: Kind) -> Non
 
 
 def test_a_difference_says_where() -> None:
-    state = ["object", "Model", [["last", ["list", [tensor(1.0), tensor(2.0)], 2]]]]
-    leaked = ["object", "Model", [["last", ["list", [tensor(1.0), ["symbolic"]], 2]]]]
-    (found,) = compare("model", state, leaked)
-    assert found.where == "model.last[1]"
-    assert "symbolic" in found.hybrid
+    state = ("object", "Model", {"last": ("list", (tensor(1.0), tensor(2.0)), "list")})
+    leaked = ("object", "Model", {"last": ("list", (tensor(1.0), ("symbolic",)), "list")})
+    (found,) = differences("model", state, leaked)
+    assert found.path == "model.last[1]"
+    assert "symbolic" in found.graph
 
 
 def test_noise_is_compared_by_its_pattern() -> None:
@@ -86,18 +97,18 @@ def test_noise_is_compared_by_its_pattern() -> None:
 
 VALUES = st.recursive(
     st.one_of(
-        st.floats().map(lambda v: ["py", "float", v]),
-        st.lists(st.floats(width=32), max_size=3).map(lambda v: ["T", "float32", [len(v)], v]),
+        st.floats().map(lambda v: ("py", "float", v)),
+        st.lists(st.floats(width=32), max_size=3).map(lambda v: tensor(*v)),
     ),
-    lambda inner: st.lists(inner, max_size=3).map(lambda v: ["list", v, len(v)]),
+    lambda inner: st.lists(inner, max_size=3).map(lambda v: ("list", tuple(v), "list")),
 )
 
 
 @given(VALUES)
 def test_every_value_equals_itself(value: Any) -> None:
-    assert list(compare("v", value, value)) == []
+    assert differences("v", value, value) == []
 
 
 @given(VALUES, VALUES)
 def test_comparing_is_symmetric(a: Any, b: Any) -> None:
-    assert {d.where for d in compare("v", a, b)} == {d.where for d in compare("v", b, a)}
+    assert {d.path for d in differences("v", a, b)} == {d.path for d in differences("v", b, a)}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hybridize.runtime import Program, TargetError, add_decorator, decorated
+from harness import Program, TargetError, add_decorator, decorated
 
 CLASS = """import tensorflow as tf
 class M:

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from hybridize.runtime import ForkServer, Kind, Outcome, Program, RuntimeUnavailable, prove
+from harness import ForkServer, Kind, Outcome, Program, RuntimeUnavailable, prove
 
 pytestmark = pytest.mark.tensorflow
 

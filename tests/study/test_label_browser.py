@@ -87,7 +87,12 @@ class Page:
 
     def keys(self, *keys: str) -> None:
         for key in keys:
-            self.driver.switch_to.active_element.send_keys(key)
+            self.until(lambda key=key: self._press(key), f"an element that takes {key!r}")
+
+    def _press(self, key: str) -> bool:
+        """Whether the key was taken: a dialog that is about to close takes none."""
+        self.driver.switch_to.active_element.send_keys(key)
+        return True
 
     def choose(self, field: str, name: str) -> None:
         from selenium.webdriver.support.ui import Select

@@ -24,6 +24,7 @@ from typing import Any
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 
 from record_types import functions_of, record  # noqa: E402
+
 from support import Expectation, load_expectations  # noqa: E402
 
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hybridize.runtime.compare import MISSING
 from hybridize.runtime.launch import Ended
 
 Leaf = list[Any]  # the first item is its kind
+MISSING: Leaf = ["nothing"]
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)")
 _OBJECT = re.compile(r"0x[0-9a-fA-F]{6,}")
 _ARRAYS = frozenset({"T", "V", "np", "nps"})

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hybridize.decide.model import Action, FunctionReport, Severity, Status
-from hybridize.runtime.compare import DOUBLE_TOLERANCE, PYTHON_TOLERANCE, TOLERANCES
 from hybridize.runtime.explain_error import error_places, rule_of
 from hybridize.runtime.launch import Ended
 
@@ -18,6 +17,10 @@ KINDS = (
 )  # fmt: skip
 #: A conversion must be this many times as fast, at least: below lies what measuring cannot tell from no change.
 SLOWEST = 0.97
+#: Relative tolerances by dtype, of others and of Python's numbers; a graph may fuse and reorder.
+TOLERANCES = {
+    "float16": 1e-2, "bfloat16": 4e-2, "float32": 1e-5, "complex64": 1e-5, "default": 1e-9, "python": 1e-6,
+}  # fmt: skip
 
 
 def shadow_options(
@@ -32,7 +35,6 @@ def shadow_options(
         call_seconds: limit for one call of a graph, tracing included.
         share: of the program's own time that comparing may take, after the first two calls of each signature.
     """
-    tolerances = {**TOLERANCES, "default": DOUBLE_TOLERANCE, "python": PYTHON_TOLERANCE}
     return {
         "max_calls": max_calls,
         "full": full,
@@ -40,7 +42,7 @@ def shadow_options(
         "call_seconds": call_seconds,
         "share": share,
         "final": True,
-        "tolerances": tolerances,
+        "tolerances": TOLERANCES,
     }
 
 

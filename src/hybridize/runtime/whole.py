@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hybridize.runtime.compare import MISSING
 from hybridize.runtime.ending import (
     CALL,
     EXCEPTION,
     EXIT,
+    MISSING,
     Leaf,
     deviation,
     is_form,

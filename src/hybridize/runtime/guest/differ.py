@@ -166,6 +166,16 @@ class Comparison:
         return bool(abs(float(a.mean()) - float(b.mean())) < 8 * error + 1e-6) and narrow
 
 
+def leaf_form(leaf: Described) -> Any:
+    """What two leaves of noise must share: kinds, of arrays dtypes and shapes, too."""
+    return leaf[:3] if leaf[0] in ARRAYS else leaf[:2] if leaf[0] == "py" else leaf[0]
+
+
+def digest(leaf: Described) -> Any:
+    """A leaf's value as one that can be hashed."""
+    return leaf[3].tobytes() if leaf[0] in ARRAYS else repr(leaf)
+
+
 def _form(value: Described) -> Any:
     """What a random value must share with another one: kinds and lengths."""
     if value[0] in ARRAYS:

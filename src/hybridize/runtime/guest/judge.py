@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .differ import Comparison, Difference, leaves
+from .differ import Comparison, Difference, digest, leaf_form, leaves
 from .outside import Written, put_file
 from .resources import AlignedSeeds, global_seed, no_tapes, untaped
 from .trial import STREAM, Arguments, Outcome, State, Trials
@@ -170,14 +170,14 @@ class Judge:
         return [
             Difference(path, shown(a), shown(b))
             for path, a, b in self._pairs(eager, graph)
-            if path in self.noise and _form(a) != _form(b)
+            if path in self.noise and leaf_form(a) != leaf_form(b)
         ]
 
     def noisy(self, eager: Outcome, graph: Outcome) -> Iterator[tuple[str, Any, Any, bool]]:
         """The noisy leaves as hashable values, and whether two equal ones can be no accident."""
         for path, a, b in self._pairs(eager, graph):
             if path in self.noise:
-                yield path, _digest(a), _digest(b), a[0] in ARRAYS or isinstance(a[-1], float)
+                yield path, digest(a), digest(b), a[0] in ARRAYS or isinstance(a[-1], float)
 
     def _sensible(self, left: list[Difference], eager: Outcome) -> list[Difference]:
         """Without what the last digits of the inputs move as much: a graph rounds differently."""
@@ -229,14 +229,6 @@ def _epsilon(np: Any, dtype: Any) -> float:
         return float(np.finfo(dtype).eps)
     except ValueError:  # bfloat16
         return 0.0078
-
-
-def _form(value: Described) -> Any:
-    return value[:3] if value[0] in ARRAYS else value[:2] if value[0] == "py" else value[0]
-
-
-def _digest(value: Described) -> Any:
-    return value[3].tobytes() if value[0] in ARRAYS else repr(value)
 
 
 def is_random(graph: Any) -> bool:

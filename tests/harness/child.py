@@ -1,4 +1,4 @@
-"""Runs one program in this process, once: the forked child. Everything that it did is reported as plain data."""
+"""Runs one program in this process, once: the forked child. All that it did is reported as what can be pickled."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from hybridize.runtime.inside.calls import PROBE, CallCounter, Escapes, instrument
-from hybridize.runtime.inside.values import Describer
+from harness.calls import PROBE, CallCounter, Escapes, instrument
+from hybridize.runtime.guest.values import Described, Describer
 
 #: What the libraries write to standard error about themselves.
 CHATTER = re.compile(
@@ -33,6 +33,34 @@ CHATTER = re.compile(
 )
 TEXT_LIMIT = 20_000  # characters of output, or of one written file, that are kept
 HOME = "<folder>"
+
+
+class PlainDescriber(Describer):
+    """Describes values independently of the run's folder, and of classes that other processes do not have."""
+
+    def __init__(self, tensorflow: Any, numpy: Any, is_own: Callable[[type], bool], text: Callable[[str], str]) -> None:
+        super().__init__(tensorflow, numpy, is_own)
+        self._text = text
+
+    def describe(self, value: object, depth: int = 0) -> Described:
+        """The description of a value. Never raises."""
+        found = super().describe(value, depth)
+        if found[0] != "py":
+            return found
+        plain = found[2]
+        bases: tuple[Any, ...] = (bool, int, float, complex, bytes)
+        for base in bases:
+            if isinstance(plain, base):
+                return ("py", found[1], base(plain))
+        return ("py", found[1], self._text("".join(plain)) if isinstance(plain, str) else plain)
+
+    def array(self, kind: str, array: Any, dtype: str | None = None) -> Described:
+        """An array as a leaf; objects as their texts, or as bytes where they are strings of TensorFlow's."""
+        found = super().array(kind, array, dtype)
+        if found[3].dtype.kind != "O":
+            return found
+        plain = [item if isinstance(item, bytes) else self._text(repr(item)) for item in found[3].reshape(-1)]
+        return (*found[:3], self._np.array(plain, dtype=object).reshape(found[2]))
 
 
 class ProgramRun:
@@ -50,7 +78,7 @@ class ProgramRun:
         self._own_modules: set[str] = {"__main__"}
 
     def run(self) -> dict[str, Any]:
-        """Everything that can be compared with another run, as plain data."""
+        """Everything that can be compared with another run, as what can be pickled."""
         self._prepare()
         main = types.ModuleType("__main__")
         error = None
@@ -191,7 +219,7 @@ class ProgramRun:
 
     def _state(self, main: types.ModuleType) -> dict[str, Any]:
         """The public names of the program's modules, and data on its classes."""
-        describer = Describer(self._tf, self._np, self._is_own_class, self._text)
+        describer = PlainDescriber(self._tf, self._np, self._is_own_class, self._text)
         state: dict[str, Any] = {}
         for name in sorted(self._own_modules):
             module = main if name == "__main__" else sys.modules.get(name)
@@ -204,11 +232,11 @@ class ProgramRun:
                         self._class_data(f"{prefix}{key}", value, describer, state)
                     continue
                 described = describer.describe(value)
-                if described != ["callable"]:
+                if described != ("callable",):
                     state[prefix + key] = described
         return state
 
-    def _class_data(self, name: str, cls: type, describer: Describer, state: dict[str, Any]) -> None:
+    def _class_data(self, name: str, cls: type, describer: PlainDescriber, state: dict[str, Any]) -> None:
         for key, value in vars(cls).items():
             if not key.startswith("_") and isinstance(value, (int, float, str, list, dict, set, self._tf.Tensor)):
                 state[f"{name}.{key}"] = describer.describe(value)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from typing import Any
 
 
 class Kind(StrEnum):
@@ -94,6 +95,22 @@ class Outcome:
     line: int = 0
     notes: tuple[str, ...] = ()
     noise: tuple[str, ...] = field(default=())
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Outcome:
+        """The outcome again."""
+        return cls(
+            Kind(data["kind"]),
+            tuple(Difference(**d) for d in data["differences"]),
+            tuple(Traces(**f) for f in data["functions"]),
+            data["line"],
+            tuple(data["notes"]),
+            tuple(data["noise"]),
+        )
 
     @property
     def traces(self) -> int:

@@ -1,8 +1,7 @@
-"""The client of the fork server: starts it, sends programs, compares what comes back."""
+"""The client of the fork server: starts it, sends programs, takes the outcomes."""
 
 from __future__ import annotations
 
-import difflib
 import json
 import selectors
 import subprocess
@@ -13,13 +12,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from hybridize.runtime.compare import outcome
-from hybridize.runtime.decorate import TargetError, decorated, lexical_path, split_target
-from hybridize.runtime.model import Difference, Kind, Outcome, Program
+import hybridize
+from harness.decorate import TargetError, decorated, lexical_path, split_target
+from harness.model import Difference, Kind, Outcome, Program
+from hybridize.runtime.verify import TOLERANCES
 
-START = "import sys; sys.path.insert(0, sys.argv[1]);from hybridize.runtime.inside.main import main; main(sys.argv[1])"
+START = "import sys; sys.path[:0] = sys.argv[1:];from harness.main import main; main(*sys.argv[1:])"
+#: Where this package is, and the one under test.
+LIBRARIES = (Path(__file__).resolve().parents[1], Path(hybridize.__file__).resolve().parents[1])
 START_SECONDS = 120.0
 SIDE_BY_SIDE = 3  # programs; each is two processes, of which the eager one is soon done
+
+
+#: The job of the eager run, and the hybrid one's.
+Pair = tuple[dict[str, Any], dict[str, Any]]
 
 
 class RuntimeUnavailable(RuntimeError):
@@ -56,10 +62,9 @@ class ForkServer:
 
     def start(self) -> None:
         """Starts the process and waits until TensorFlow is there."""
-        root = str(Path(__file__).resolve().parents[2])
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
-            [self.python, "-c", START, root],
+            [self.python, "-c", START, *map(str, LIBRARIES)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -85,55 +90,37 @@ class ForkServer:
 
     def prove_all(self, programs: Iterable[Program]) -> list[Outcome]:
         """The outcomes of many programs, in order; a few at a time run side by side."""
-        found: list[Outcome] = []
-        waiting = list(programs)
-        for start in range(0, len(waiting), SIDE_BY_SIDE):
-            found += self._prove_some(waiting[start : start + SIDE_BY_SIDE])
-        return found
+        found: dict[int, Outcome] = {}
+        pairs: dict[int, Pair] = {}
+        for i, program in enumerate(programs):
+            try:
+                pairs[i] = _jobs(program)
+            except TargetError as error:
+                found[i] = Outcome(Kind.FAILED, (Difference("target", str(error), ""),))
+        found.update(zip(pairs, self._outcomes(list(pairs.values())), strict=True))
+        return [found[i] for i in sorted(found)]
 
     def compare_all(self, pairs: Iterable[tuple[Program, Program]]) -> list[Outcome]:
         """For pairs of programs (before and after a change), each run as it is: what the second does otherwise.
 
         Differences by which two runs of the first differ, too, are noise.
         """
+        return self._outcomes([(_as_it_is(before), _as_it_is(after)) for before, after in pairs])
+
+    def _outcomes(self, pairs: list[Pair]) -> list[Outcome]:
         found: list[Outcome] = []
-        waiting = list(pairs)
-        for start in range(0, len(waiting), SIDE_BY_SIDE):
-            some = waiting[start : start + SIDE_BY_SIDE]
-            runs = self._run([_as_it_is(program) for pair in some for program in pair])
-            outcomes = [outcome(*runs[i : i + 2]) for i in range(0, len(runs), 2)]
-            unsure = [i for i, o in enumerate(outcomes) if o.kind in (Kind.DIFFERS, Kind.RAISES)]
-            for i, again in zip(unsure, self._run([_as_it_is(some[i][0]) for i in unsure]), strict=True):
-                outcomes[i] = outcome(runs[2 * i], runs[2 * i + 1], again)
-            found += outcomes
+        for start in range(0, len(pairs), SIDE_BY_SIDE):
+            found += map(Outcome.from_json, self._asked(pairs[start : start + SIDE_BY_SIDE]))
         return found
 
-    def _prove_some(self, programs: list[Program]) -> list[Outcome]:
-        found: dict[int, Outcome] = {}
-        pairs: dict[int, list[dict[str, Any]]] = {}
-        for i, program in enumerate(programs):
-            try:
-                pairs[i] = _jobs(program)
-            except TargetError as error:
-                found[i] = Outcome(Kind.FAILED, (Difference("target", str(error), ""),))
-        runs = iter(self._run([job for jobs in pairs.values() for job in jobs]))
-        results = {i: (next(runs), _at_original_line(next(runs), programs[i].entry, jobs)) for i, jobs in pairs.items()}
-        found.update((i, outcome(*both)) for i, both in results.items())
-        unsure = [i for i, o in found.items() if o.kind in (Kind.DIFFERS, Kind.RAISES)]
-        for i, again in zip(unsure, self._run([pairs[i][0] for i in unsure]), strict=True):
-            found[i] = outcome(*results[i], again)
-        return [found[i] for i in range(len(programs))]
-
-    def _run(self, jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        if not jobs:
-            return []
-        request = {"runs": jobs, "seconds": self._seconds, "memory": self._memory}
+    def _asked(self, pairs: list[Pair]) -> list[dict[str, Any]]:
+        request = {"pairs": pairs, "seconds": self._seconds, "memory": self._memory, "tolerances": TOLERANCES}
         if self._process is None or self._process.stdin is None:
             raise RuntimeUnavailable("the server is not running")
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         self._process.stdin.flush()
-        runs: list[dict[str, Any]] = self._answer(self._seconds + 30)["runs"]
-        return runs
+        answer: list[dict[str, Any]] = self._answer(2 * self._seconds + 30)
+        return answer
 
     def _answer(self, seconds: float) -> Any:
         """The next line from the server as data."""
@@ -165,38 +152,19 @@ def _as_it_is(program: Program) -> dict[str, Any]:
     return {**common, "strip": False, "probe": False}
 
 
-def _jobs(program: Program) -> list[dict[str, Any]]:
+def _jobs(program: Program) -> Pair:
     """The eager and the hybrid run."""
     common = {"entry": program.entry, "arguments": list(program.arguments)}
     eager: dict[str, Any] = {**common, "files": dict(program.files)}
     if not program.targets:
-        return [{**eager, "strip": True, "probe": None}, {**eager, "strip": False, "probe": False}]
+        return {**eager, "strip": True, "probe": None}, {**eager, "strip": False, "probe": False}
     texts = dict(program.files)
     names = []
     for target in program.targets:
         path, name = split_target(program, target)
         names.append(lexical_path(texts.get(path, ""), name))
     hybrid = {**common, "files": dict(decorated(program).files)}
-    return [{**eager, "strip": False, "probe": names}, {**hybrid, "strip": False, "probe": False}]
-
-
-def _at_original_line(hybrid: dict[str, Any], entry: str, jobs: list[dict[str, Any]]) -> dict[str, Any]:
-    """The hybrid run's report with the line of its error as in the program without the decorators."""
-    if hybrid.get("error"):
-        texts = [job["files"][entry] for job in jobs]
-        hybrid["error"]["line"] = _original_line(texts[0], texts[1], hybrid["error"]["line"])
-    return hybrid
-
-
-def _original_line(original: str, decorated: str, line: int | None) -> int:
-    """The line (from 1) of the program as it is, for one of the decorated program; 0 for None."""
-    if not line or original == decorated:
-        return line or 0
-    matcher = difflib.SequenceMatcher(None, original.splitlines(), decorated.splitlines(), autojunk=False)
-    for block in matcher.get_matching_blocks():
-        if line <= block.b + block.size:
-            return max(line - block.b, 1) + block.a
-    return line
+    return {**eager, "strip": False, "probe": names}, {**hybrid, "strip": False, "probe": False}
 
 
 def prove(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import gc
 import importlib
 import json
 import os
+import pickle
 import resource
 import select
 import shutil
@@ -17,31 +19,34 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hybridize.runtime.inside.child import execute
+from harness.child import execute
+from harness.compare import outcome
+from harness.model import Kind, Outcome
+from hybridize.runtime.guest.differ import Comparison
 
 #: What programs load at their first use of something; only modules that execute no op when they are imported.
 PRELOADED = ("numpy", "numpy.random", *(f"tensorflow.python.data.ops.{n}_op" for n in ("range", "zip", "from_tensors")))
 HEADER = 8  # bytes that tell the length of what follows
 
 
-def main(libraries: str) -> None:
+def main(*libraries: str) -> None:
     """Reads requests (one JSON object a line) from standard input, writes answers to standard output, until its end.
 
     Args:
-        libraries: a folder that was put on the path for this server alone, taken off again for the programs.
+        libraries: folders that were put on the path for this server alone, taken off again for the programs.
     """
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     silence = os.open(os.devnull, os.O_RDWR)
     os.dup2(silence, 1)
     versions = _load()
-    with contextlib.suppress(ValueError):
-        sys.path.remove(libraries)
+    for folder in libraries:
+        with contextlib.suppress(ValueError):
+            sys.path.remove(folder)
     gc.collect()
     gc.freeze()  # the children touch no page that they need not
     _say(answers, versions)
     for line in sys.stdin:
-        request = json.loads(line)
-        _say(answers, {"runs": _run_all(request)})
+        _say(answers, [found.as_json() for found in _outcomes(json.loads(line))])
 
 
 def _load() -> dict[str, str]:
@@ -76,11 +81,43 @@ def _say(answers: Any, what: object) -> None:
     answers.flush()
 
 
-def _run_all(request: dict[str, Any]) -> list[dict[str, Any]]:
-    """All runs of a request, side by side, each in a process and a folder of its own."""
+def _outcomes(request: dict[str, Any]) -> list[Outcome]:
+    """For each pair of jobs what the second does otherwise; a third run, of the first job, tells noise from effect."""
+    pairs = request["pairs"]
+    comparison = Comparison(importlib.import_module("numpy"), request["tolerances"])
+    runs = _run_all([job for pair in pairs for job in pair], request)
+    results = [(runs[2 * i], _at_original_line(runs[2 * i + 1], *pair)) for i, pair in enumerate(pairs)]
+    found = [outcome(comparison, *both) for both in results]
+    unsure = [i for i, o in enumerate(found) if o.kind in (Kind.DIFFERS, Kind.RAISES)]
+    for i, again in zip(unsure, _run_all([pairs[i][0] for i in unsure], request), strict=True):
+        found[i] = outcome(comparison, *results[i], again)
+    return found
+
+
+def _at_original_line(run: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """The second run's report with the line of its error as in the first program."""
+    if run.get("error"):
+        original, changed = (job["files"][job["entry"]] for job in (before, after))
+        run["error"]["line"] = _original_line(original, changed, run["error"]["line"])
+    return run
+
+
+def _original_line(original: str, changed: str, line: int | None) -> int:
+    """The line (from 1) of the program as it was, for one of the changed program; 0 for None."""
+    if not line or original == changed:
+        return line or 0
+    matcher = difflib.SequenceMatcher(None, original.splitlines(), changed.splitlines(), autojunk=False)
+    for block in matcher.get_matching_blocks():
+        if line <= block.b + block.size:
+            return max(line - block.b, 1) + block.a
+    return line
+
+
+def _run_all(jobs: list[dict[str, Any]], request: dict[str, Any]) -> list[dict[str, Any]]:
+    """All jobs, side by side, each in a process and a folder of its own."""
     root = Path(tempfile.mkdtemp(prefix="hybridize-run-")).resolve()
     try:
-        children = [_start(job, root / f"{i}", request["memory"]) for i, job in enumerate(request["runs"])]
+        children = [_start(job, root / f"{i}", request["memory"]) for i, job in enumerate(jobs)]
         return _collect(children, time.monotonic() + request["seconds"])
     finally:
         shutil.rmtree(root, ignore_errors=True)
@@ -98,7 +135,7 @@ def _start(job: dict[str, Any], folder: Path, memory: int) -> tuple[int, int]:
         os.close(reading)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         _limit(memory)
-        data = json.dumps(execute(job, folder)).encode()
+        data = pickle.dumps(execute(job, folder))
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(len(data).to_bytes(HEADER, "big") + data)
     finally:
@@ -132,7 +169,7 @@ def _collect(children: list[tuple[int, int]], deadline: float) -> list[dict[str,
         _, status = os.waitpid(child, 0)
         os.close(pipe)
         if _complete(received[pipe]):
-            results.append(json.loads(received[pipe][HEADER:]))
+            results.append(pickle.loads(received[pipe][HEADER:]))
         elif pipe in waiting:
             results.append({"ended": "timeout"})
         else:

@@ -6,9 +6,9 @@ import ast
 from dataclasses import replace
 from pathlib import Path
 
+from harness.model import Program
 from hybridize.rewrite import DecoratorChange, plan_edits
 from hybridize.rewrite.dialect import TENSORFLOW
-from hybridize.runtime.model import Program
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -1,1 +1,0 @@
-"""What runs in the interpreter that has TensorFlow: a server that forks, and the child that runs one program."""
