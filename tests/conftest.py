@@ -6,12 +6,16 @@
 import importlib.util
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from harness import ForkServer
+
+# What runs keep is none of the user's: here, and in the processes that tests start.
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="hybridize-tests-")
 
 # A machine that is busy with other things is no failure.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -148,14 +148,14 @@ def test_mistakes_on_the_command_line_name_the_option() -> None:
         load_config([], {"world": "ajar"})
 
 
-def test_options_of_earlier_versions_are_told_and_left_out(tmp_path: Path) -> None:
-    file = section(tmp_path, "jobs = 4", 'cache-dir = "cache"', "all-safe = true")
+def test_a_number_and_a_path(tmp_path: Path) -> None:
+    section(tmp_path, "jobs = 4", 'cache-dir = "cache"', "cache = false")
     config = load_config([tmp_path])
-    assert config == Config(all_safe=True)
-    assert config.notes == (
-        f"{file}: tool.hybridize.jobs: has no effect; delete it",
-        f"{file}: tool.hybridize.cache-dir: has no effect; delete it",
-    )
+    assert (config.jobs, config.cache_dir, config.cache) == (4, str(tmp_path / "cache"), False)
+    assert load_config([tmp_path], {"jobs": "2"}).jobs == 2
+    for wrong in ("-1", "x", True, 1.5):
+        with pytest.raises(ConfigError, match="--jobs must be a whole number"):
+            load_config([tmp_path], {"jobs": wrong})
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ print(fixes.diff())
 
 from __future__ import annotations
 
-import gc
 import os
 import time
 import warnings
@@ -19,21 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hybridize.config import FROM_COMMAND_LINE, FROM_DEFAULT, Config, ConfigError, load_config
 from hybridize.decide.model import Assumption, FileError, ProjectInfo, Report
-from hybridize.source import (
-    ImportTable,
-    SourceText,
-    Versions,
-    discover,
-    find_src_roots,
-    package_name,
-    project_versions,
-    read_source,
-)
+from hybridize.source import Asked, Inputs, Versions, read_inputs
 
 if TYPE_CHECKING:
-    from hybridize.deciding import Deciding, Progress
+    from hybridize.caching.store import Store
+    from hybridize.deciding import Progress
     from hybridize.fixing.fixes import Fixes
-    from hybridize.program.build import Program
     from hybridize.report.codes import CodeDoc
     from hybridize.report.explain import Explanation
 
@@ -69,10 +59,12 @@ def check(
     Raises:
         ConfigError: the configuration cannot be used.
     """
+    from hybridize.caching.store import open_store
     from hybridize.report.select import selected
 
     places, config = _given(paths, config)
-    report = analyze(places, config, progress=progress, contents=contents, repairs=repairs)
+    store = open_store(config)
+    report = analyze(places, config, progress=progress, contents=contents, repairs=repairs, store=store)
     return selected(report, config)
 
 
@@ -103,15 +95,17 @@ def fix(
         TargetError: an entry of `only` means no function, or several.
         FixError: a run with `--verify-with` is at work here, or was cut off and has left files changed.
     """
+    from hybridize.caching.store import open_store
     from hybridize.fixing.planner import Planner
     from hybridize.report.lookup import named
     from hybridize.report.select import selected
 
     places, config = _given(paths, config)
     _refuse_unfinished(places)
-    report = analyze(places, config, progress=progress)
+    store = open_store(config)
+    report = analyze(places, config, progress=progress, store=store)
     chosen = named(selected(report, config), only)
-    planner = Planner(report, config, lambda contents: analyze(places, config, contents=contents), unsafe)
+    planner = Planner(report, config, lambda contents: analyze(places, config, contents=contents, store=store), unsafe)
     fixes = planner.plan(chosen)
     return fixes.write() if write else fixes
 
@@ -173,6 +167,7 @@ def analyze(
     progress: Progress | None = None,
     contents: Mapping[str, bytes] | None = None,
     repairs: bool = True,
+    store: Store | None = None,
 ) -> Report:
     """Decides about every function below some paths; never imports or runs what it reads.
 
@@ -182,58 +177,51 @@ def analyze(
         progress: told about phases, for a progress line.
         contents: the bytes of files, by their path from the root, that are not to be read from disk.
         repairs: whether to look for `Report.repairs`; a twentieth of the time, for those who do not show them.
+        store: where what was found before is kept; None to find everything anew.
 
     Returns:
         Facts, decisions and statuses by function; what could not be read is in `errors`, paths that do not exist in
         `missing`.
     """
+    from hybridize.analysis import Analysis
+
     started = time.perf_counter()
-    program, missing, errors, root = _load(paths, config, progress, contents)
-    versions = project_versions(root, config.tensorflow_version, program.texts.values())
-    enabled = gc.isenabled()
-    gc.disable()  # the heap of an analysis lives until its end: collections would only walk it
-    try:
-        deciding = _decided(program, config, root, versions, progress, repairs=repairs) if program.modules else None
-    finally:
-        if enabled:
-            gc.enable()
-    info = ProjectInfo(str(root), program.files, program.lines, time.perf_counter() - started, versions)
-    if deciding is None:
-        return Report(info, (), (), (), tuple(errors), missing)
-    functions = tuple(deciding.functions)
-    assumptions = tuple(
-        Assumption(f.facts.id, said.message, said.path, said.line) for f in functions for said in f.facts.assumptions
-    )
-    errors += deciding.mistakes.errors
+    inputs = _read(paths, config, contents)
+    parts = Analysis(inputs, config, repairs=repairs, progress=progress, store=store).reports()
+    unread = [FileError(e.path, e.line, e.message) for e in inputs.errors]
+    unread += [each for part in parts for each in part.unread]
+    functions = tuple(sorted((f for part in parts for f in part.functions), key=lambda f: f.facts.path))
     return Report(
-        info, functions, tuple(deciding.findings), assumptions, tuple(errors), missing, tuple(deciding.bundles)
+        ProjectInfo(
+            str(inputs.root),
+            sum(part.files for part in parts),
+            sum(part.lines for part in parts),
+            time.perf_counter() - started,
+            inputs.versions,
+        ),
+        functions,
+        tuple(sorted((f for part in parts for f in part.findings), key=lambda f: (f.path, f.line, f.column, f.code))),
+        tuple(Assumption(f.facts.id, e.message, e.path, e.line) for f in functions for e in f.facts.assumptions),
+        (*sorted(unread, key=lambda e: (e.path, e.line)), *(each for part in parts for each in part.failed)),
+        tuple(str(path) for path in inputs.missing),
+        tuple(sorted((bundle for part in parts for bundle in part.repairs), key=lambda b: b.precedence)),
     )
-
-
-def _decided(
-    program: Program, config: Config, root: Path, versions: Versions, progress: Progress | None, *, repairs: bool
-) -> Deciding:
-    from hybridize.deciding import Deciding
-
-    deciding = Deciding(program, config, root, versions)
-    deciding.run(progress, repairs=repairs)
-    return deciding
 
 
 def versions_of(paths: Sequence[Path], config: Config) -> Versions:
     """What the project of some paths may run on, and who says so."""
-    found = discover(paths, exclude=config.exclude, exclude_base=config.directory)
-    read = [read_source(file) for file in found.files]
-    texts = [each.text for each in read if isinstance(each, SourceText)]
-    return project_versions(found.root, config.tensorflow_version, texts)
+    return _read(paths, config).versions
 
 
 def debug(paths: Sequence[Path], config: Config, what: str) -> str:
     """A listing for people who work on hybridize: `ir`, `flow` or `facts`."""
     from hybridize.debugging import listing
+    from hybridize.library import registry
+    from hybridize.program.build import build_program
 
-    program, _, _, _ = _load(paths, config, None)
-    return listing(program, config, what)
+    registry.load()
+    inputs = _read(paths, config)
+    return listing(build_program(inputs.files, inputs.imports, read=inputs.read), config, what)
 
 
 def _given(paths: Paths, config: Config | None) -> tuple[list[Path], Config]:
@@ -267,26 +255,9 @@ def _refuse_unfinished(places: Sequence[Path]) -> None:
         raise FixError(f"{left[0]}: a run that was cut off has left files changed; `hybridize fix` puts them back")
 
 
-def _load(
-    paths: Sequence[Path],
-    config: Config,
-    progress: Progress | None,
-    contents: Mapping[str, bytes] | None = None,
-) -> tuple[Program, tuple[str, ...], list[FileError], Path]:
-    from hybridize.library import registry
-    from hybridize.program.build import build_program
-
-    registry.load()
-    found = discover(paths, exclude=config.exclude, exclude_base=config.directory)
-    sources = find_src_roots(found.root, config.src)
-    table = ImportTable(found.files, sources, root_name=package_name(found.root), external=_external())
-    total = len(found.files)
-    program = build_program(
-        found.files, table, None if progress is None else lambda done: progress("reading", done, total), contents
-    )
-    errors = [FileError(e.path, e.line, e.message) for e in (*found.errors, *program.errors)]
-    errors.sort(key=lambda e: (e.path, e.line))
-    return program, tuple(str(p) for p in found.missing), errors, found.root
+def _read(paths: Sequence[Path], config: Config, contents: Mapping[str, bytes] | None = None) -> Inputs:
+    asked = Asked(config.exclude, config.directory, config.src, config.tensorflow_version, config.world)
+    return read_inputs(paths, asked, _external(), contents)
 
 
 def _external() -> frozenset[str]:

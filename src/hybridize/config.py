@@ -46,6 +46,9 @@ class Config:
     all_safe: bool = False
     confidence: str = "seen"
     world: str | None = None
+    jobs: int = 0
+    cache: bool = True
+    cache_dir: str | None = None
     origins: Mapping[str, str] = field(default_factory=lambda: _DEFAULT_ORIGINS, compare=False, repr=False)
     directory: Path | None = field(default=None, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
@@ -88,10 +91,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("all-safe", "boolean", "Convert every function that is safe to convert, not only those that are worth it."),
     Option("confidence", "confidence", "What conversions may rest on: calls that are seen, declared, or assumed."),
     Option("world", "world", "Whether others import the project (open) or all its callers are in it (closed)."),
+    Option("jobs", "number", "Processes that analyze parts of a project side by side; 0 for one on each processor."),
+    Option("cache", "boolean", "Keep what was found, and answer from it while nothing has changed."),
+    Option("cache-dir", "path", "Where to keep it (default: the user's cache folder)."),
 )
 
-#: Options that a file may still have from earlier versions.
-_OBSOLETE = ("jobs", "cache-dir")
 _BY_NAME: Mapping[str, Option] = MappingProxyType({option.name: option for option in OPTIONS})
 _DEFAULT_ORIGINS: Mapping[str, str] = MappingProxyType({option.name: FROM_DEFAULT for option in OPTIONS})
 
@@ -117,9 +121,6 @@ def load_config(
         file, section = found
         directory = file.parent
         for name, value in section.items():
-            if name in _OBSOLETE:
-                notes.append(f"{file}: {SECTION}.{name}: has no effect; delete it")
-                continue
             option = _known(name, f"{file}: {SECTION}.{name}")
             values[option.field] = _convert(option, value, f"{file}: {SECTION}.{name}", directory)
             origins[option.name] = str(file)
@@ -243,6 +244,19 @@ def _paths(value: Any, base: Path) -> tuple[str, ...]:
     return tuple(os.path.normpath(base / item) for item in _strings(value, base))
 
 
+def _path(value: Any, base: Path) -> str:
+    return os.path.normpath(base / _text(value))
+
+
+def _number(value: Any, _: Path) -> int:
+    number = int(value) if isinstance(value, str) else value
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise TypeError
+    if number < 0:
+        raise ValueError
+    return number
+
+
 def _version(value: Any, _: Path) -> str:
     if not _VERSION.fullmatch(_text(value)):
         raise ValueError
@@ -262,6 +276,8 @@ _KINDS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "boolean": ("true or false", _boolean),
     "codes": ("a list of rule codes or names", _codes),
     "confidence": ('"seen", "declared" or "assumed"', _one_of("seen", "declared", "assumed")),
+    "number": ("a whole number", _number),
+    "path": ("a path", _path),
     "paths": ("a list of paths", _paths),
     "strings": ("a list of strings", _strings),
     "table": ("a table of patterns with lists of rule codes or names", _table),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from hybridize.config import Config
@@ -25,7 +24,7 @@ from hybridize.rules.assumed import settled
 from hybridize.rules.model import RuleHit
 from hybridize.rules.registry import all_rules
 from hybridize.rules.scan import Scanner
-from hybridize.source import Roles, Versions, find_roles
+from hybridize.source import Inputs, Roles
 from hybridize.tracing.awaited import awaited
 from hybridize.tracing.views import FunctionView, ProjectView
 
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 _SUGGESTED = "HY110"
 #: What is told of places that run eagerly only.
 _OUTSIDE = (_SUGGESTED, "HY106", "HY107")
-#: The repair that takes such a step out of its loop.
-_STEP = "HY818"
 #: Called with a phase, how much of it is done, and how much there is (0: not known).
 Progress: TypeAlias = Callable[[str, int, int], None]
 
@@ -45,18 +42,17 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 class Deciding:
     """One run over a program; `functions` has the reports in the program's order, `mistakes` what failed."""
 
-    def __init__(self, program: Program, config: Config, root: Path, versions: Versions) -> None:
+    def __init__(self, program: Program, config: Config, inputs: Inputs) -> None:
         self.program = program
         self.config = config
-        self.root = root
-        self.versions = versions
+        self.versions = inputs.versions
         self.mistakes = Mistakes()
         self.functions: list[FunctionReport] = []
         self.findings: list[Finding] = []
         self.bundles: list[Bundle] = []
-        texts = program.texts
-        self._roles = find_roles(root, texts, config.world)
-        self._suppressions = Suppressions(texts)
+        self._old = {path: said for path, said in inputs.old.items() if path in program.texts}
+        self._roles = inputs.roles
+        self._suppressions = Suppressions(program.texts)
         self._pairs = program.functions()
         self._reports: dict[int, FunctionReport] = {}
         self._broken: dict[int, tuple[FunctionView, list[RuleHit]]] = {}
@@ -96,7 +92,7 @@ class Deciding:
             if not self._suppressions.silences(h.path, h.line, h.rule.code, h.rule.name)
         ]
         self.findings += _in_tests([finding(hit, None) for hit in rest], self._roles)
-        planned = self._plan(Basis.of(scanner, collector.extents.components, self.root), reached)
+        planned = self._plan(Basis.of(scanner, collector.extents.components, self._old), reached)
         self.findings += self._suppressions.unused()
         # Where a graph calls, an argument is what it is at each of its traces, and a step is part of it.
         self.findings = [f for f in self.findings if f.code not in _OUTSIDE or not planned.in_graph(f.path, f.line)]
@@ -221,8 +217,7 @@ def _bundles(
     found = Repairs(project)
     made = [found.bundle(view, hits) for view, hits in broken] + [found.suggested(hit) for hit in steps]
     bundles = [bundle for bundle in made if bundle is not None]
-    # Of two that change the same lines the first is made: a whole function, then the step of a loop, then any part.
-    return sorted(bundles, key=lambda b: (not b.complete, b.makes != "", b.repairs[0].code != _STEP and b.makes != ""))
+    return sorted(bundles, key=lambda bundle: bundle.precedence)
 
 
 def _is_known(view: FunctionView) -> bool:

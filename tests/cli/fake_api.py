@@ -24,7 +24,9 @@ class FakeApi(types.ModuleType):
         self.answer = report
         self.calls: list[tuple[list[Path], Config]] = []
 
-    def analyze(self, paths: Sequence[Path], config: Config, *, progress: Any = None, repairs: bool = True) -> Report:
+    def analyze(
+        self, paths: Sequence[Path], config: Config, *, progress: Any = None, repairs: bool = True, store: Any = None
+    ) -> Report:
         self.calls.append((list(paths), config))
         if isinstance(self.answer, BaseException):
             raise self.answer

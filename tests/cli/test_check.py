@@ -110,15 +110,6 @@ def test_options_reach_the_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (config.tensorflow_version, config.world, config.exclude) == ("2.16", "closed", ("a", "b*"))
 
 
-def test_an_option_of_an_earlier_version_is_a_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    install(monkeypatch, CLEAN)
-    Path("pyproject.toml").write_text("[tool.hybridize]\njobs = 3\n")
-    assert main(["check"]) == 0
-    assert capsys.readouterr().err.endswith("tool.hybridize.jobs: has no effect; delete it\n")
-
-
 def test_isolated_reads_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = install(monkeypatch, CLEAN)
     Path("pyproject.toml").write_text("[tool.hybridize]\nall-safe = true\n")

@@ -8,10 +8,11 @@ from typing import Final
 
 import pytest
 
-from hybridize.api import _load
+from hybridize.api import _read
 from hybridize.config import Config
 from hybridize.facts.contracts import Contracts
 from hybridize.flow.solve import FlowOptions, Solver
+from hybridize.program.build import build_program
 
 #: A program each that defines `f`, with words of the evidence that speaks against a graph; None where nothing does.
 PROGRAMS: Final = {
@@ -72,7 +73,8 @@ PROGRAMS: Final = {
 def test_what_speaks_against_a_graph(name: str, tmp_path: Path) -> None:
     source, words = PROGRAMS[name]
     (tmp_path / "program.py").write_text(f"import tensorflow as tf\n{textwrap.dedent(source)}\n")
-    program, *_ = _load([tmp_path], Config(), None)
+    inputs = _read([tmp_path], Config())
+    program = build_program(inputs.files, inputs.imports, read=inputs.read)
     solver = Solver(program, FlowOptions(False, True, True))
     first = solver.solve_entries()
     code = next(code for _, code in program.functions() if code.name.strip("_") == "f")

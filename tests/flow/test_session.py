@@ -16,7 +16,7 @@ from hybridize.config import Config
 from hybridize.deciding import Deciding
 from hybridize.domain.objects import literal, tensor
 from hybridize.domain.session import Session, Table
-from hybridize.source import project_versions
+from hybridize.program.build import build_program
 
 #: Two programs with functions, classes and values of the same names that are not the same.
 ONE = """
@@ -72,8 +72,8 @@ def _timeless(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _phases(project: Path, found: list[Deciding]) -> Iterator[str]:
-    program, _, _, root = api._load([project], Config(), None)
-    deciding = Deciding(program, Config(), root, project_versions(root, None, program.texts.values()))
+    inputs = api._read([project], Config())
+    deciding = Deciding(build_program(inputs.files, inputs.imports, read=inputs.read), Config(), inputs)
     found.append(deciding)
     yield from deciding.phases(None, repairs=True)
 

@@ -13,6 +13,8 @@ FORMATS = ("full", "concise", "json", "json-lines", "github", "sarif")
 _METAVARS = {
     "codes": "CODES",
     "strings": "PATTERN",
+    "number": "N",
+    "path": "FOLDER",
     "paths": "FOLDER",
     "table": "PATTERN:CODES",
     "version": "VERSION",

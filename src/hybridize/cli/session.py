@@ -43,9 +43,14 @@ def analyze(paths: Sequence[str], config: Config, *, repairs: bool = True) -> Re
 def run_analysis(paths: Sequence[str], config: Config, *, repairs: bool = True) -> Report:
     """Run the analysis, with or without looking for repairs, and say on stderr which paths do not exist."""
     from hybridize.api import analyze as analyze_paths
+    from hybridize.caching.store import open_store
 
+    store = open_store(config)
     with Progress() as progress:
-        report = analyze_paths([Path(path) for path in paths], config, progress=progress, repairs=repairs)
+        places = [Path(path) for path in paths]
+        report = analyze_paths(places, config, progress=progress, repairs=repairs, store=store)
+    if store is not None and store.problem:
+        complain(store.problem, label="note")
     for path in report.missing:
         complain(f"no such file or directory: {path}")
     if not report.missing and not report.errors and not report.project.files:
@@ -56,9 +61,11 @@ def run_analysis(paths: Sequence[str], config: Config, *, repairs: bool = True) 
 def analyze_again(paths: Sequence[str], config: Config, contents: Mapping[str, bytes]) -> Report:
     """The report on the project with other contents of some files; nobody is told anything."""
     from hybridize.api import analyze as analyze_paths
+    from hybridize.caching.store import open_store
 
     with Progress() as progress:
-        return analyze_paths([Path(path) for path in paths], config, progress=progress, contents=contents)
+        places, store = [Path(path) for path in paths], open_store(config)
+        return analyze_paths(places, config, progress=progress, contents=contents, store=store)
 
 
 def planner_of(args: argparse.Namespace, paths: Sequence[str], config: Config, report: Report) -> Planner:

@@ -119,6 +119,19 @@ class FileError:
 
 
 @dataclass(frozen=True, slots=True)
+class PartReport:
+    """What was found in files that no import connects with the rest of the project: `files` and `lines` of them."""
+
+    files: int
+    lines: int
+    functions: tuple[FunctionReport, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    repairs: tuple[Bundle, ...] = ()
+    unread: tuple[FileError, ...] = ()  # what is wrong with the files
+    failed: tuple[FileError, ...] = ()  # what is wrong with hybridize
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectInfo:
     """What was analyzed: `root` absolute, `seconds` wall-clock time; `versions` is what it may run on."""
 

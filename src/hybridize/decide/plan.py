@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Final, TypeGuard
 
 from hybridize.decide.confidence import Confidences, suffices
@@ -34,7 +33,7 @@ from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
 from hybridize.rules.scan import Scanner
-from hybridize.source import Role, Roles
+from hybridize.source import Role, Roles, Versions
 from hybridize.tracing.lifetimes import calls_for_each
 from hybridize.tracing.switches import switched_off
 
@@ -71,14 +70,17 @@ class Basis:
     scanner: Scanner
 
     @classmethod
-    def of(cls, scanner: Scanner, order: list[list[Frame]], root: Path | None = None) -> Basis:
-        """That of a solved program in a folder; `order` are the components of its call graph, callees first."""
+    def of(cls, scanner: Scanner, order: list[list[Frame]], old: Mapping[str, Versions]) -> Basis:
+        """That of a solved program; `order` are the components of its call graph, callees first.
+
+        `old` has the releases that folders ask for, by file, where these are before 2.0.
+        """
         solution, roles = scanner.solution, scanner.project.roles
         counts = Counts()
         frequency = Frequency(solution, order, counts)
         benefits = Benefits(set(solution.world.hybrids), counts, solution.frames)
         removals = Removals(solution.frames, frequency, benefits, roles)
-        sessions = Sessions.of(solution, scanner.project.versions, roles, root)
+        sessions = Sessions.of(solution, scanner.project.versions, roles, old)
         return cls(solution.frames, frequency, benefits, sessions, roles, Confidences(scanner), removals, scanner)
 
 
@@ -231,9 +233,9 @@ class _Chooser:
         That says nothing of how often they will be called; where there is more, a few calls are beside it.
         """
         frequency, roles = self.basis.frequency, self.basis.roles
-        modules = self.confidences.scanner.solution.program.modules.values()
-        files = [module.code.path for module in modules if module.text is not None]
-        if len(files) != 1 or roles.of(files[0]) is not Role.PROGRAM or self.busy:
+        program = self.confidences.scanner.solution.program
+        files = [module.code.path for module in program.modules.values() if module.text is not None]
+        if not program.alone or len(files) != 1 or roles.of(files[0]) is not Role.PROGRAM or self.busy:
             return False
         if self._compiles:
             return False  # Keras' own loops run what is to be run
@@ -468,10 +470,10 @@ class _Chooser:
     def _too_rare(self, code: Code, work: Work) -> float | None:
         """How often a function is called at most, if that is known and too seldom to win back what tracing costs.
 
-        Only in a program whose work is elsewhere: a script that does nothing but call it a few times shows or tests it,
+        Only in a project whose work is elsewhere: a script that does nothing but call it a few times shows or tests it,
         and says nothing of how often it will be called.
         """
-        if not self.busy and not self._compiles:
+        if not self.busy and not self._compiles and self.basis.scanner.solution.program.alone:
             return None
         bound = self.basis.frequency.bound(code, self.graphs)
         if math.isinf(bound.count) or bound.count * (work.eager - work.graph) >= work.trace:

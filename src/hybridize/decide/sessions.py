@@ -9,7 +9,6 @@ imports. A module that needs at once what only TensorFlow 1 has runs on no other
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Final
 
 from hybridize.domain.objects import Bound, Lib, LibInst
@@ -24,7 +23,7 @@ from hybridize.program.index import index_of
 from hybridize.program.lowering import walk_codes
 from hybridize.records import dataclass
 from hybridize.source import Roles
-from hybridize.source.versions import EAGER, Versions, old_folders
+from hybridize.source.versions import EAGER, Versions
 
 #: The words without which a text has none of them.
 _WORDS: Final = ("placeholder", "disable_", "Session")
@@ -46,10 +45,10 @@ class Sessions:
         return self.release or self.files.get(path)
 
     @classmethod
-    def of(cls, solution: Solution, versions: Versions, roles: Roles, root: Path | None = None) -> Sessions:
+    def of(cls, solution: Solution, versions: Versions, roles: Roles, old: Mapping[str, Versions]) -> Sessions:
         """Those of a solved program."""
         decided = versions.oldest < EAGER or versions.origin == "tensorflow-version"
-        files = {} if decided else _asked_for(solution.program, root)
+        files = {} if decided else _asked_for(old)
         for more in (_static(solution, roles), _first(solution)):
             files.update((path, said) for path, said in more.items() if path not in files)
         return cls(_release(versions), files, versions.newest < EAGER)
@@ -64,15 +63,12 @@ def _release(versions: Versions) -> Evidence | None:
     return Evidence(said, versions.origin if versions.line else "", versions.line)
 
 
-def _asked_for(program: Program, root: Path | None) -> dict[str, Evidence]:
+def _asked_for(old: Mapping[str, Versions]) -> dict[str, Evidence]:
     """The files in folders whose own requirements ask for TensorFlow 1."""
-    paths = [module.code.path for module in program.modules.values() if module.text is not None]
-    if root is None:
-        return {}
     said = "{} asks for TensorFlow {}, where a session runs graphs"
     return {
         path: Evidence(said.format(found.origin, ".".join(map(str, found.newest))), found.origin, found.line)
-        for path, found in old_folders(root, paths).items()
+        for path, found in old.items()
     }
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeGuard
 
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import Inst, Lib, LibInst, Lit, Obj, Unknown
+from hybridize.domain.objects import BOTTOM, Inst, Lib, LibInst, Lit, Obj, Unknown, Value
 from hybridize.facts.guards import parts
 from hybridize.facts.reasons import Reason
 from hybridize.facts.usage import TRAINED
@@ -35,6 +35,8 @@ _UNDEFINED: Final = ", which nothing defines"
 _WHOLE: Final = ("builtins.vars", "copy.", "pickle.", "dill.", "cloudpickle.", "joblib.")
 _WHOLE_NAMES: Final = frozenset({"__dict__", "vars", "deepcopy", "pickle", "dill", "cloudpickle", "joblib"})
 _DEPTH: Final = 3
+#: What reads the field whose name it is given.
+_ASK: Final = frozenset({"builtins.getattr", "builtins.hasattr"})
 _UNSEEN: Final = frozenset({"exec", "eval", "globals", "setattr", "get_ipython"})
 
 
@@ -85,9 +87,19 @@ class Excused:
         """The names that any code of the program reads as attributes, or that it has as texts."""
         found = {name for code in self._codes for name in index_of(code).attributes}
         values = (value for code in self._codes for value in code.template if value)
-        return frozenset(
-            found | {o.const for v in values for o in v if isinstance(o, Lit) and isinstance(o.const, str)}
-        )
+        return frozenset(found | {o.const for v in (*values, *self._asked) for o in v if _is_text(o)})
+
+    @cached_property
+    def _asked(self) -> list[Value]:
+        """The names that `getattr` and its like are given, computed ones too."""
+        return [
+            frame.vals[call.arguments[1][0]] or BOTTOM
+            for frames in self.solution.frames.values()
+            for frame in frames
+            for call in index_of(frame.code).of(ir.Call)
+            if len(call.arguments) > 1
+            and any(isinstance(o, Lib) and o.name in _ASK for o in frame.vals[call.function] or BOTTOM)
+        ]
 
     @cached_property
     def trained(self) -> frozenset[Obj]:
@@ -107,6 +119,10 @@ class Excused:
             return False
         codes = [code for code in self.solution.frames if code.path == module.code.path]
         return all(_UNSEEN.isdisjoint(index_of(code).names) for code in codes)
+
+
+def _is_text(obj: Obj) -> TypeGuard[Lit]:
+    return isinstance(obj, Lit) and isinstance(obj.const, str)
 
 
 def _wholly_read(frame: Frame) -> Iterator[int]:

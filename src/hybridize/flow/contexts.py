@@ -32,9 +32,8 @@ from hybridize.program.ir import Code
 #: How many frames a function may have at each of the two finest levels; at the third, so many slots in all its frames
 #: (but at least as many frames): there small functions, such as layers and decorators, afford one for each receiver.
 LEVEL_LIMIT: Final = 4
-#: How many in a program of at most so many functions, where it costs little to tell every call apart.
+#: How many in a small project, where it costs little to tell every call apart.
 SMALL_LIMIT: Final = 16
-SMALL_PROGRAM: Final = 120
 SLOTS_BY_RECEIVER: Final = 400
 #: The coarsest level has no bound: it has one frame for each function object.
 COARSEST: Final = 3

@@ -13,7 +13,7 @@ from hybridize.domain.calls import How
 from hybridize.domain.objects import BOTTOM, NONE_V, Class, Func, Inst, Mod, Obj, Value, Wrapper, unknown
 from hybridize.domain.session import Session
 from hybridize.flow.classes import bases_after
-from hybridize.flow.contexts import LEVEL_LIMIT, SMALL_LIMIT, SMALL_PROGRAM
+from hybridize.flow.contexts import LEVEL_LIMIT, SMALL_LIMIT
 from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import DECLARED, HintReader, is_none
@@ -66,7 +66,7 @@ class Solver:
         self.program = program
         self.options = options
         names = sorted(program.modules) if order is None else order
-        small = len(program.functions()) <= SMALL_PROGRAM
+        small = program.is_small
         limit = SMALL_LIMIT if small else LEVEL_LIMIT
         with self.session.active():
             modules = {id_: Mod(id_, program.modules[id_].code.path, program.modules[id_].code) for id_ in names}

@@ -6,21 +6,14 @@ import ast
 import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from hybridize.domain.session import Session
 from hybridize.program.ir import Code
 from hybridize.program.lowering import lower_module, walk_codes
 from hybridize.records import dataclass, field
-from hybridize.source import (
-    FileRef,
-    ImportTable,
-    ModuleInfo,
-    SourceError,
-    SourceText,
-    decode_source,
-    parse,
-    read_source,
-)
+from hybridize.source import FileRef, ImportTable, ModuleInfo, SourceError, SourceText, parse, read_source
+from hybridize.source.parts import SMALL_PROJECT
 
 #: Syntax trees that Python accepts may nest deeper than a recursive walk of default depth.
 _RECURSION_LIMIT = 12_000
@@ -46,6 +39,13 @@ class Program:
     errors: tuple[SourceError, ...]
     lines: int
     session: Session = field(default_factory=Session)  # that has the constants of the code
+    beside: int = 0  # functions of the project that are in other programs
+    alone: bool = True  # it is all that the project has
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the project is small enough to be followed in detail."""
+        return len(self.functions()) + self.beside <= SMALL_PROJECT
 
     @property
     def files(self) -> int:
@@ -73,22 +73,24 @@ def build_program(
     files: Sequence[FileRef],
     imports: ImportTable,
     progress: Callable[[int], None] | None = None,
-    contents: Mapping[str, bytes] | None = None,
+    read: Mapping[str, SourceText | SourceError] = MappingProxyType({}),
+    trees: Mapping[str, ast.Module] = MappingProxyType({}),
 ) -> Program:
     """Reads and lowers files; what cannot be read or parsed becomes an error and stops nothing else.
 
-    `contents` has the bytes of files (by their path from the root) that are not to be read from disk.
+    `read` and `trees` have what was read and parsed already, by path from the root.
     """
     session = Session()
     with session.active():
-        return _built(files, imports, progress, contents, session)
+        return _built(files, imports, progress, read, trees, session)
 
 
 def _built(
     files: Sequence[FileRef],
     imports: ImportTable,
     progress: Callable[[int], None] | None,
-    contents: Mapping[str, bytes] | None,
+    read: Mapping[str, SourceText | SourceError],
+    trees: Mapping[str, ast.Module],
     session: Session,
 ) -> Program:
     if sys.getrecursionlimit() < _RECURSION_LIMIT:
@@ -102,15 +104,14 @@ def _built(
         for done, ref in enumerate(sorted(files, key=lambda f: f.relative)):
             if progress is not None:
                 progress(done)
-            data = contents.get(ref.relative) if contents else None
-            text = read_source(ref) if data is None else decode_source(ref, data)
+            text = read[ref.relative] if ref.relative in read else read_source(ref)
             if isinstance(text, SourceError):
                 errors.append(text)
                 continue
             errors += text.problems
             lines += text.text.count("\n") + (not text.text.endswith("\n"))
             info = imports.module_of(ref)
-            module = _lower(text, info, keep=lines <= _KEPT_LINES)
+            module = _lower(text, trees.get(ref.relative), info, keep=lines <= _KEPT_LINES)
             if isinstance(module, SourceError):
                 errors.append(module)
             else:
@@ -125,8 +126,8 @@ def _built(
     return Program(modules, imports, tuple(errors), lines, session)
 
 
-def _lower(text: SourceText, info: ModuleInfo, keep: bool) -> ModuleSource | SourceError:
-    tree = parse(text)
+def _lower(text: SourceText, parsed: ast.Module | None, info: ModuleInfo, keep: bool) -> ModuleSource | SourceError:
+    tree = parse(text) if parsed is None else parsed
     if isinstance(tree, SourceError):
         return tree
     try:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from hybridize.tracing.views import FunctionView
 
 
+#: The repair that takes a step out of its loop.
+_STEP = "HY818"
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """One thing that keeps a function from being a graph, or a finding in one that is.
@@ -162,6 +166,11 @@ class Bundle:
     def makes(self) -> str:
         """The qualified name of the function that becomes a graph in place of this one; empty: it does so itself."""
         return next((repair.makes for repair in self.repairs if repair.makes), "")
+
+    @property
+    def precedence(self) -> tuple[bool, bool, bool]:
+        """Of two that change the same lines the first is made: a whole function, the step of a loop, any part."""
+        return not self.complete, self.makes != "", self.makes != "" and self.repairs[0].code != _STEP
 
     @property
     def complete(self) -> bool:

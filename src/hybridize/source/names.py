@@ -93,6 +93,11 @@ class ImportTable:
         self._index_suffixes()
 
     @property
+    def start(self) -> tuple[tuple[str, ...], str]:
+        """Where imports start from: folders besides the root, and the name that the root itself is imported by."""
+        return self._src_roots, self._root_name
+
+    @property
     def modules(self) -> Mapping[str, ModuleInfo]:
         """All modules, packages and namespace packages by id."""
         return self._by_id
