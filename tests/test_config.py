@@ -52,6 +52,9 @@ def test_all_options_from_a_file(tmp_path: Path) -> None:
         "all-safe = true",
         'confidence = "declared"',
         'world = "open"',
+        "jobs = 3",
+        "cache = false",
+        'cache-dir = "kept"',
     )
     config = load_config([tmp_path])
     assert config == Config(
@@ -71,6 +74,9 @@ def test_all_options_from_a_file(tmp_path: Path) -> None:
         all_safe=True,
         confidence="declared",
         world="open",
+        jobs=3,
+        cache=False,
+        cache_dir=str(tmp_path / "kept"),
     )
     assert set(config.origins.values()) == {str(file)}
     assert config.directory == tmp_path

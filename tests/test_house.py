@@ -37,7 +37,10 @@ def test_the_version_is_one() -> None:
 
 
 def test_nothing_heavy_is_needed() -> None:
-    assert [re.split(r"[<>=;\[ ]", name)[0] for name in PROJECT["project"]["dependencies"]] == ["pathspec"]
+    assert [re.split(r"[<>=;\[ ]", name)[0] for name in PROJECT["project"]["dependencies"]] == [
+        "pathspec",
+        "platformdirs",
+    ]
 
 
 def test_reading_sources_imports_nothing_heavy() -> None:

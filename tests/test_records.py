@@ -111,7 +111,7 @@ def test_regular_expressions_wait_until_they_are_used() -> None:
 
 
 def test_check_starts_without_what_is_slow_to_import(tmp_path: Path) -> None:
-    slow = {"dataclasses", "inspect", "shutil", "difflib", "string", "hybridize.rules", "hybridize.repairs.collect"}
+    slow = {"dataclasses", "inspect", "difflib", "string", "hybridize.rules", "hybridize.repairs.collect"}
     program = (
         "import sys; from hybridize.cli import main; main(['check', sys.argv[1]]);"
         f"print(sorted({slow} & set(sys.modules)))"

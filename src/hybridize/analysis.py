@@ -204,7 +204,7 @@ def _uncollected() -> Iterator[None]:
 
 def _prepare() -> None:
     """Imports what each process would import for itself."""
-    from hybridize import deciding  # noqa: F401
+    from hybridize.deciding import Deciding  # noqa: F401
     from hybridize.library import registry
     from hybridize.rules.registry import all_rules
 

@@ -286,7 +286,7 @@ for i in range(3):
 
 def test_a_program_that_switches_graphs_off_may_mean_what_it_does(tmp_path: Path) -> None:
     run = "for i in range(9):\n    m.step(tf.ones(3))\n    m.decay()\n"
-    switch = "import tensorflow as tf\ntf.config.run_functions_eagerly(True)\n"
+    switch = "import tensorflow as tf\ntf.config.run_functions_eagerly(True)\nimport main\n"
     assert told(tmp_path, RATE + run, "HY602", fit_dot_py=switch) == ["info"]
 
 

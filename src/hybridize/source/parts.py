@@ -18,9 +18,9 @@ from hybridize.source.model import FileRef, SourceError
 from hybridize.source.names import ImportTable
 
 #: An import as it is written: dotted name, dots in front of it, and the name that is taken from there (or empty).
-Written: TypeAlias = "tuple[str, int, str]"
+Written: TypeAlias = tuple[str, int, str]
 #: The imports of a file, and the number of its functions.
-Outline: TypeAlias = "tuple[tuple[Written, ...], int]"
+Outline: TypeAlias = tuple[tuple[Written, ...], int]
 #: A project of at most so many functions is small.
 SMALL_PROJECT: Final = 120
 #: What imports by a name that is computed.
