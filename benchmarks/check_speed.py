@@ -1,6 +1,6 @@
 """How fast `hybridize check` is: CPU time of a cold check against `ast.parse` of the same files, in one run.
 
-    python benchmarks/check_speed.py [--repeat N] [--growth] PROJECT...
+    python benchmarks/check_speed.py [--repeat N] [--growth] [--kept] PROJECT...
 
 Ratios in one run are what counts: seconds depend on the machine and on what else runs on it. See benchmarks/README.md.
 """
@@ -8,12 +8,16 @@ Ratios in one run are what counts: seconds depend on the machine and on what els
 from __future__ import annotations
 
 import argparse
+import ast
 import os
+import random
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,30 +39,40 @@ _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a process took: CPU seconds (user and system) and its largest resident size in MB."""
+    """What a process took: CPU seconds (user and system), its largest resident size in MB, seconds by the clock."""
 
     seconds: float
     megabytes: float
+    clock: float
 
 
 def measure(command: Sequence[str]) -> Cost:
     """Runs a command, its output dropped, and says what it took; raises RuntimeError if it fails."""
+    started = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, 1):
         raise RuntimeError(f"exit code {process.returncode}: {' '.join(command)}")
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _RSS_UNIT / 1e6)
+    clock = time.perf_counter() - started
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _RSS_UNIT / 1e6, clock)
 
 
 def least(runs: Sequence[Cost]) -> Cost:
     """The least of several runs: what the work takes when nothing disturbs it."""
-    return Cost(min(r.seconds for r in runs), min(r.megabytes for r in runs))
+    return Cost(*(min(getattr(run, name) for run in runs) for name in ("seconds", "megabytes", "clock")))
 
 
-def check_command(project: Path) -> list[str]:
-    """A check of a project without its notebooks."""
-    options = ["--all-safe", "--output-format", "json", "--exclude", "*.ipynb"]
+def check_command(project: Path, *more: str) -> list[str]:
+    """A check of a project without its notebooks; a cold one if nothing more is said."""
+    options = [
+        "--all-safe",
+        "--output-format",
+        "json",
+        "--exclude",
+        "*.ipynb",
+        *(more or ("--no-cache", "--jobs", "1")),
+    ]
     return [sys.executable, "-m", "hybridize", "check", str(project), *options]
 
 
@@ -69,6 +83,60 @@ def compared(project: Path, repeat: int) -> tuple[Cost, Cost]:
         parses.append(measure([sys.executable, "-c", _PARSE, str(project)]))
         checks.append(measure(check_command(project)))
     return least(checks), least(parses)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Times as parts of a cold check's: unchanged, after an edit within a function, after one of a comment (medians),
+    and two jobs against one."""
+
+    unchanged: float
+    edited: float
+    commented: float
+    jobs: float
+
+
+def kept(project: Path, edits: int, seed: int = 0) -> Kept:
+    """What a check costs after another one, of a copy of the project."""
+    folder = Path(tempfile.mkdtemp(prefix="check-speed-"))
+    try:
+        copy = folder / "project"
+        copy_sources(project, copy)
+        again = check_command(copy, "--cache-dir", str(folder / "kept"))
+        cold = measure(check_command(copy)).clock
+        two = measure(check_command(copy, "--no-cache", "--jobs", "2")).clock
+        measure(again)
+        unchanged = measure(again).clock
+        chosen = random.Random(seed)
+        places = [found for path in sorted(copy.rglob("*.py")) for found in _bodies(path)]
+        edited, commented = (
+            [_after_edit(*chosen.choice(places), text, again) for _ in range(edits)] for text in ("pass", "# seen")
+        )
+        return Kept(unchanged / cold, statistics.median(edited) / cold, statistics.median(commented) / cold, two / cold)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _bodies(path: Path) -> list[tuple[Path, int, str]]:
+    """The first lines (from 0) of the bodies of a file's functions, with their indentation."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return []
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    first = (function.body[0] for function in functions if function.body[0].lineno > function.lineno)
+    return [(path, each.lineno - 1, " " * each.col_offset) for each in first]
+
+
+def _after_edit(path: Path, line: int, indent: str, text: str, command: Sequence[str]) -> float:
+    """Seconds of a check after a line was put into a file; the file is then as it was, and known to be."""
+    data = path.read_bytes()
+    lines = data.splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:line], f"{indent}{text}\n".encode(), *lines[line:]]))
+    try:
+        return measure(command).clock
+    finally:
+        path.write_bytes(data)
 
 
 def lines_of(project: Path) -> int:
@@ -134,6 +202,10 @@ def main() -> None:
     parser.add_argument("projects", nargs="+", type=Path, metavar="PROJECT")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each; the least counts (default 3)")
     parser.add_argument("--growth", action="store_true", help="also check each project together with a copy of itself")
+    parser.add_argument(
+        "--kept", action="store_true", help="also what a check costs after another one, and with two jobs"
+    )
+    parser.add_argument("--edits", type=int, default=9, help="edits of each kind (default 9)")
     args = parser.parse_args()
     version, bare = startup(args.repeat)
     print(f"start-up: --version {version:.3f} s, bare Python {bare:.3f} s")
@@ -147,6 +219,13 @@ def main() -> None:
             f"{check.seconds / parse.seconds:6.1f} {check.megabytes / kloc:8.1f} {doubled}",
             flush=True,
         )
+        if args.kept:
+            found = kept(project, args.edits)
+            print(
+                f"{'':24} of cold: unchanged {found.unchanged:.1%}, a function edited {found.edited:.1%}, "
+                f"a comment {found.commented:.1%}, two jobs {found.jobs:.1%}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 import gc
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hybridize.caching import keys
 from hybridize.caching.packing import Damaged, pack, unpack
 from hybridize.config import Config
 from hybridize.decide.model import FileError, PartReport
+from hybridize.heap import Uncollected
 from hybridize.records import replace
 from hybridize.source import Inputs, Part, SourceError, SourceText, find_parts, outline, parse
 from hybridize.source.parts import SMALL_PROJECT, Outline
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from hybridize.deciding import Deciding, Progress
     from hybridize.program.build import Program
 
-#: Fewer lines than these are analyzed here: processes would cost more than they save.
+#: Fewer lines than these beside the largest part are analyzed here: processes would cost more than they save.
 _FEW = 1_500
 #: More lines than these are analyzed in processes also one after the other, for the sake of memory.
 _MANY = 100_000
+#: What so many lines have left behind is collected before more is analyzed here.
+_LEFT = 20_000
 #: So many lines keep their syntax trees from finding the parts to lowering them (some 1.5 MB per thousand).
 _KEPT = 200_000
 
@@ -58,10 +60,14 @@ class Analysis:
         """What is found in each part, in the order of their first files."""
         found = self._whole()
         if found is None:
-            outlines = self._outlines()
-            self._functions = {path: each[1] for path, each in outlines.items() if not isinstance(each, SourceError)}
-            found = self._found(find_parts(self._inputs.files, self._inputs.imports, outlines))
+            with Uncollected():
+                found = self._anew()
         return found if self._repairs else [_bare(each) for each in found]
+
+    def _anew(self) -> list[PartReport]:
+        outlines = self._outlines()
+        self._functions = {path: each[1] for path, each in outlines.items() if not isinstance(each, SourceError)}
+        return self._found(find_parts(self._inputs.files, self._inputs.imports, outlines))
 
     def _found(self, parts: Sequence[Part]) -> list[PartReport]:
         """What is found in some parts, where they are as they were without looking for it."""
@@ -144,30 +150,40 @@ class Analysis:
         """What is found in each of some parts, as it comes, packed where it comes from another process."""
         weights = [sum(_lines(self._inputs.read[ref.relative]) for ref in part.files) for part in parts]
         jobs = self._config.jobs or available()
-        apart = len(parts) > 1 and ((jobs > 1 and sum(weights) >= _FEW) or sum(weights) > _MANY)
+        apart = len(parts) > 1 and ((jobs > 1 and sum(weights) - max(weights) >= _FEW) or sum(weights) > _MANY)
         if not apart or len(parts) > MOST_TASKS or not can_fork():
-            for i, part in enumerate(parts):
-                yield i, self._part(part, self._progress)
+            yield from self._one_by_one(parts, weights)
             return
         _prepare()
         done = 0
-        for i, packed in run(weights, lambda i: pack(self._part(parts[i], None)), min(jobs, len(parts))):
-            done += weights[i]
-            if self._progress is not None:
-                self._progress("analyzing lines", done, sum(weights))
-            yield i, packed
+        try:
+            for i, packed in run(weights, lambda i: pack(self._part(parts[i], None)), min(jobs, len(parts))):
+                done += weights[i]
+                if self._progress is not None:
+                    self._progress("analyzing lines", done, sum(weights))
+                yield i, packed
+        finally:
+            gc.unfreeze()
+
+    def _one_by_one(self, parts: Sequence[Part], weights: Sequence[int]) -> Iterator[tuple[int, PartReport]]:
+        left = 0
+        for i, part in enumerate(parts):
+            if left > _LEFT:
+                gc.collect()
+                left = 0
+            yield i, self._part(part, self._progress)
+            left += weights[i]
 
     def _part(self, part: Part, progress: Progress | None) -> PartReport:
         from hybridize.library import registry
         from hybridize.program.build import build_program
 
         registry.load()
-        with _uncollected():
-            program = build_program(part.files, self._inputs.imports, None, self._inputs.read, self._trees)
-            mine = sum(self._functions.get(ref.relative, 0) for ref in part.files)
-            beside = sum(self._functions.values()) - mine
-            program = replace(program, beside=beside, alone=self._is_alone(part))
-            deciding = self._decided(program, progress) if program.files else None
+        program = build_program(part.files, self._inputs.imports, None, self._inputs.read, self._trees)
+        mine = sum(self._functions.get(ref.relative, 0) for ref in part.files)
+        beside = sum(self._functions.values()) - mine
+        program = replace(program, beside=beside, alone=self._is_alone(part))
+        deciding = self._decided(program, progress) if program.files else None
         unread = tuple(FileError(e.path, e.line, e.message) for e in program.errors)
         if deciding is None:
             return PartReport(program.files, program.lines, unread=unread)
@@ -188,18 +204,6 @@ class Analysis:
         # What is kept answers whoever asks next, too.
         deciding.run(progress, repairs=self._repairs or self._store is not None)
         return deciding
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """The heap of an analysis lives until its end: collections would only walk it."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _prepare() -> None:

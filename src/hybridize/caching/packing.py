@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
-import gc
 import hashlib
 import importlib
 import io
 import pickle
 import zlib
 from typing import Any, Final
+
+from hybridize.heap import Uncollected
 
 #: Where the classes are that a result is made of: dataclasses and enumerations.
 _MODULES: Final = frozenset(
@@ -24,13 +25,8 @@ class Damaged(ValueError):
 
 def pack(value: object) -> bytes:
     """A result as bytes that tell whether they are whole."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
+    with Uncollected():
         data = zlib.compress(pickle.dumps(value, 5), 1)
-    finally:
-        if enabled:
-            gc.enable()
     return _digest(data) + data
 
 
@@ -43,17 +39,13 @@ def unpack(packed: bytes) -> Any:
     data = packed[_DIGEST:]
     if _digest(data) != packed[:_DIGEST]:
         raise Damaged("not whole")
-    enabled = gc.isenabled()
-    gc.disable()
     try:
-        return _Reader(io.BytesIO(zlib.decompress(data))).load()
+        with Uncollected():
+            return _Reader(io.BytesIO(zlib.decompress(data))).load()
     except Damaged:
         raise
     except Exception as error:  # pickle raises whatever it stumbles over
         raise Damaged(str(error)) from None
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _digest(data: bytes) -> bytes:

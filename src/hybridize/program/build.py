@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from hybridize.domain.session import Session
+from hybridize.heap import Uncollected
 from hybridize.program.ir import Code
 from hybridize.program.lowering import lower_module, walk_codes
 from hybridize.records import dataclass, field
@@ -98,9 +98,7 @@ def _built(
     modules: dict[str, ModuleSource] = {}
     errors: list[SourceError] = []
     lines = 0
-    enabled = gc.isenabled()
-    gc.disable()  # nothing that is made here dies young: collections would only walk it
-    try:
+    with Uncollected():
         for done, ref in enumerate(sorted(files, key=lambda f: f.relative)):
             if progress is not None:
                 progress(done)
@@ -116,9 +114,6 @@ def _built(
                 errors.append(module)
             else:
                 modules[info.id] = module
-    finally:
-        if enabled:
-            gc.enable()
     for id_, info in imports.modules.items():
         if info.file is None:
             empty = lower_module(ast.Module([], []), info.directory or ".", id_)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from hybridize.records import dataclass
 from hybridize.regex import regex
@@ -41,18 +41,33 @@ def outline(tree: ast.Module, text: str) -> Outline:
     """What a file imports, as it is written, with every name in a text where it imports by name; its functions."""
     found: dict[Written, None] = {}
     functions = 0
-    by_name = _BY_NAME.search(text) is not None
-    for node in ast.walk(tree):
-        functions += isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             found.update(((alias.name, 0, ""), None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             found.update(((node.module or "", node.level, alias.name), None) for alias in node.names)
-        elif by_name and isinstance(node, ast.Constant) and isinstance(node.value, str):
-            rest = node.value.lstrip(".")
-            if _DOTTED.fullmatch(rest):
-                found[rest, len(node.value) - len(rest), ""] = None
+        else:
+            functions += isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    if _BY_NAME.search(text) is not None:
+        for each in ast.walk(tree):
+            if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                rest = each.value.lstrip(".")
+                if _DOTTED.fullmatch(rest):
+                    found[rest, len(each.value) - len(rest), ""] = None
     return tuple(found), functions
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    """All statements; expressions have none in them."""
+    todo: list[Any] = [tree]
+    while todo:
+        node = todo.pop()
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, name, None)
+            if isinstance(inner, list):
+                todo += inner
+        if isinstance(node, ast.stmt):
+            yield node
 
 
 def find_parts(
