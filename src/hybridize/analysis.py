@@ -155,23 +155,26 @@ class Analysis:
             yield from self._one_by_one(parts, weights)
             return
         _prepare()
-        done = 0
+        done, total = 0, sum(weights)
+
+        def tell() -> None:
+            if self._progress is not None:
+                self._progress("analyzing lines", done, total)
+
         try:
-            for i, packed in run(weights, lambda i: pack(self._part(parts[i], None)), min(jobs, len(parts))):
+            for i, packed in run(weights, lambda i: pack(self._part(parts[i], None)), min(jobs, len(parts)), tell):
                 done += weights[i]
-                if self._progress is not None:
-                    self._progress("analyzing lines", done, sum(weights))
                 yield i, packed
         finally:
             gc.unfreeze()
 
     def _one_by_one(self, parts: Sequence[Part], weights: Sequence[int]) -> Iterator[tuple[int, PartReport]]:
         left = 0
-        for i, part in enumerate(parts):
+        for i in sorted(range(len(parts)), key=lambda i: weights[i]):  # nothing is to be collected after the largest
             if left > _LEFT:
                 gc.collect()
                 left = 0
-            yield i, self._part(part, self._progress)
+            yield i, self._part(parts[i], self._progress)
             left += weights[i]
 
     def _part(self, part: Part, progress: Progress | None) -> PartReport:
@@ -179,7 +182,8 @@ class Analysis:
         from hybridize.program.build import build_program
 
         registry.load()
-        program = build_program(part.files, self._inputs.imports, None, self._inputs.read, self._trees)
+        reading = None if progress is None else lambda done: progress("reading", done, len(part.files))
+        program = build_program(part.files, self._inputs.imports, reading, self._inputs.read, self._trees)
         mine = sum(self._functions.get(ref.relative, 0) for ref in part.files)
         beside = sum(self._functions.values()) - mine
         program = replace(program, beside=beside, alone=self._is_alone(part))

@@ -46,7 +46,8 @@ class Deciding:
         self.program = program
         self.config = config
         self.versions = inputs.versions
-        self.mistakes = Mistakes()
+        self._said: Callable[[], None] = lambda: None
+        self.mistakes = Mistakes(lambda: self._said())
         self.functions: list[FunctionReport] = []
         self.findings: list[Finding] = []
         self.bundles: list[Bundle] = []
@@ -69,7 +70,7 @@ class Deciding:
         solver = Solver(self.program, FlowOptions(config.test_entry_points, config.follow_type_hints, config.speculate))
         active = solver.session.active
         if progress is not None:
-            progress("solving", 0, 0)
+            solver.engine.tick = lambda runs: progress("solving: functions run", runs, 0)
         first = solver.solve_entries()
         yield "entries solved"
         with active():
@@ -80,6 +81,8 @@ class Deciding:
         with active():
             judged = self._judge(second, first.reached, progress, entries=False)
         yield "all judged"
+        if progress is not None:
+            self._said = partial(progress, "planning", 0, 0)
         with active():
             self._conclude(first.reached, *judged, repairs=repairs)
         yield "planned"
@@ -109,10 +112,10 @@ class Deciding:
         """Decides about the functions that the program comes to, or about the others."""
         config, suppressions, pairs = self.config, self._suppressions, self._pairs
         if progress is not None:
-            progress("deciding", len(self._reports), len(pairs))
+            self._said = lambda: progress("deciding", len(self._reports), len(pairs))
         options = FactOptions(config.follow_type_hints, config.speculate, config.boolean_literals)
         collector = Collector(solved, options, *((suppressions.vouches,) if suppressions.any else ()))
-        scanner = Scanner(solved, self.versions, self._roles)
+        scanner = Scanner(solved, self.versions, self._roles, self._said)
         scanner.project.effects = collector.effects
         views: dict[int, FunctionView] = {}
         for i, (module, code) in enumerate(pairs):

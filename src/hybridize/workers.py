@@ -14,6 +14,7 @@ from hybridize.records import dataclass, field
 
 #: A worker ends after tasks of so much weight (lines), to give its memory back; others take its place.
 _MOST: Final = 60_000
+_MOMENT: Final = 0.2  # seconds
 _NUMBER: Final = 4  # bytes of a task's number
 _TIRED: Final = 0xFFFFFFFF  # in place of a number
 _HEADER: Final = 8  # bytes that tell the length of an answer
@@ -44,13 +45,16 @@ class _Worker:
     tired: bool = False  # it ended though tasks may be left
 
 
-def run(weights: Sequence[int], work: Callable[[int], bytes], jobs: int) -> Iterator[tuple[int, bytes | None]]:
+def run(
+    weights: Sequence[int], work: Callable[[int], bytes], jobs: int, waiting: Callable[[], None] = lambda: None
+) -> Iterator[tuple[int, bytes | None]]:
     """What `work` gives for each task, as it comes; None for a task whose process died.
 
     Args:
         weights: of the tasks; the heaviest are begun first.
         work: makes the answer to a task by its number, in a fork of this process.
         jobs: processes at a time.
+        waiting: called several times a second.
 
     Raises:
         WorkerError: a task raised; no other is finished.
@@ -72,7 +76,8 @@ def run(weights: Sequence[int], work: Callable[[int], bytes], jobs: int) -> Iter
                 if not workers:  # taken by processes that died before they could say so
                     yield from ((task, None) for task in sorted(left))
                     return
-                for key, _ in selector.select():
+                waiting()
+                for key, _ in selector.select(_MOMENT):
                     worker = workers[key.fd]
                     chunk = os.read(worker.pipe, 1 << 20)
                     worker.received += chunk

@@ -69,10 +69,10 @@ def timeless(report: Report) -> dict[str, Any]:
 
 def test_what_is_unchanged_is_not_analyzed_again(project: Path, store: Store, analyzed: list[str]) -> None:
     cold = timeless(api.analyze([project], Config()))
-    assert analyzed == ["help.py two.py", "one.py"]
+    assert sorted(analyzed) == ["help.py two.py", "one.py"]
     for _ in range(2):
         assert timeless(api.analyze([project], Config(), store=store)) == cold
-    assert analyzed == ["help.py two.py", "one.py"] * 2
+    assert sorted(analyzed) == sorted(["help.py two.py", "one.py"] * 2)
     assert timeless(api.analyze([project], Config(), repairs=False, store=store)) == timeless(
         api.analyze([project], Config(), repairs=False)
     )

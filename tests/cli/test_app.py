@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,6 +155,19 @@ def test_progress_only_on_a_terminal_and_only_after_a_second() -> None:
             progress("flow", 1201, 3000)
             assert "1,201" not in stream.getvalue()  # not more than ten times a second
         assert stream.getvalue().endswith("\r") is shown
+
+
+def test_the_seconds_go_on_where_nobody_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("hybridize.cli.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("hybridize.cli.progress.MOMENT", 0.05)
+    with Progress() as progress:
+        progress("planning", 0, 0)
+        until = time.monotonic() + 0.6
+        while time.monotonic() < until:
+            pass
+    assert len(set(re.findall(r"planning \((\d\.\d) s\)", terminal.getvalue()))) >= 3
 
 
 def test_without_a_terminal_there_is_no_progress_and_no_colour(

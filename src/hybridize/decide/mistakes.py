@@ -13,13 +13,15 @@ _T = TypeVar("_T")
 
 
 class Mistakes:
-    """What went wrong so far, as `errors` of the report."""
+    """What went wrong so far, as `errors` of the report; `each` is called before each function."""
 
-    def __init__(self) -> None:
+    def __init__(self, each: Callable[[], None] = lambda: None) -> None:
         self.errors: list[FileError] = []
+        self._each = each
 
     def spare(self, code: Code, make: Callable[[], _T]) -> _T | None:
         """What `make` finds of a function; None where it fails."""
+        self._each()
         try:
             return make()
         except Exception as error:

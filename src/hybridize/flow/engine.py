@@ -28,6 +28,8 @@ from hybridize.program.ir import Block, Instr
 
 #: A frame is run at most so often; the lattice is finite, but high.
 MAX_RUNS = 1000
+#: Who waits is told each time that so many frames were run.
+_TICK = 200
 
 #: What an operation does in an execution; false where control does not reach its end.
 Handler: TypeAlias = "Callable[[Engine, Frame, list[Any], Any], bool | None]"
@@ -59,6 +61,9 @@ class Engine:
         )
         self.definitions = Definitions(self, cells, self.attributes, self.functions)
         self.notes = Notes(cells)
+        #: Told now and then how many frames were run.
+        self.tick: Callable[[int], None] | None = None
+        self._runs = 0
 
     def execute(self, frame: Frame, block: Block) -> bool:
         """Executes a block; false where control does not reach its end."""
@@ -115,6 +120,9 @@ class Engine:
         contexts = self.world.contexts(frame.code)
         if frame.exhausted:
             return
+        self._runs += 1
+        if self.tick is not None and not self._runs % _TICK:
+            self.tick(self._runs)
         frame.running = True
         frame.runs += 1
         frame.stuck = False

@@ -81,8 +81,16 @@ class _Gathered:
 class Scanner:
     """The hits of all rules over one solution."""
 
-    def __init__(self, solution: Solution, versions: Versions | None = None, roles: Roles | None = None) -> None:
+    def __init__(
+        self,
+        solution: Solution,
+        versions: Versions | None = None,
+        roles: Roles | None = None,
+        each: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`each` is called before each step of the work."""
         self.solution = solution
+        self._each = each
         self.project = ProjectView(solution, Symbolic(), versions, roles)
         self.rules = all_rules()
         self._dispatch = Dispatch(self.project, self.rules)
@@ -117,6 +125,7 @@ class Scanner:
 
     def _ask(self, function: FunctionView, rules: list[Rule], gathered: _Gathered) -> None:
         """What rules say of the function itself."""
+        self._each()
         for rule in rules:
             assert rule.root is not None
             try:  # not `_guarded`: one generator more for each rule and function
@@ -212,6 +221,7 @@ class Scanner:
             self._scan(sorted(self.project.extents.components[rank], key=lambda f: f.uid))
 
     def _scan(self, component: list[Frame]) -> None:
+        self._each()
         members = set(component)
         gathered: list[Carried] = []
         for frame in component:
