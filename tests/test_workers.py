@@ -33,8 +33,9 @@ def test_a_task_that_raises_ends_the_run() -> None:
     def work(task: int) -> bytes:
         raise ValueError(f"task {task}")
 
-    with pytest.raises(workers.WorkerError, match="ValueError: task 0"):
+    with pytest.raises(workers.WorkerError, match="ValueError: task 0") as found:
         list(workers.run([1, 1], work, 1))
+    assert 'raise ValueError(f"task {task}")' in found.value.__notes__[0]
 
 
 @pytest.mark.parametrize("jobs", [1, 3])

@@ -7,6 +7,7 @@ import selectors
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -23,7 +24,7 @@ MOST_TASKS: Final = 8_000
 
 
 class WorkerError(RuntimeError):
-    """A task failed in its process; the text is the error's."""
+    """A task failed in its process; the text is the error's, its traceback a note."""
 
 
 def available() -> int:
@@ -116,7 +117,10 @@ def _answers(worker: _Worker) -> Iterator[tuple[int, bytes]]:
         del data[: _HEADER + _NUMBER + length]
         worker.task = None
         if kind:
-            raise WorkerError(answer.decode("utf-8", "replace"))
+            said, _, trace = answer.decode("utf-8", "replace").partition("\0")
+            error = WorkerError(said)
+            error.add_note(trace)
+            raise error
         yield task, answer
 
 
@@ -161,7 +165,7 @@ def _made(work: Callable[[int], bytes], task: int) -> tuple[bytes, bytes]:
     try:
         return b"\0", work(task)
     except Exception as error:
-        return b"\1", f"{type(error).__name__}: {error}".encode("utf-8", "replace")
+        return b"\1", f"{type(error).__name__}: {error}\0{traceback.format_exc()}".encode("utf-8", "replace")
 
 
 def _write(pipe: int, data: bytes) -> None:
