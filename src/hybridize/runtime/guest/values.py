@@ -136,7 +136,7 @@ class Describer:
             attributes = {n: self.describe(getattr(value, n), depth) for n in sorted(names)}
         variables = getattr(value, "variables", None)
         if isinstance(variables, (list, tuple)):
-            attributes["variables"] = ("list", tuple(self.describe(v, depth) for v in variables), len(variables))
+            attributes["variables"] = ("list", tuple(self.describe(v, depth) for v in variables), "list")
         if attributes:
             return ("object", cls.__name__, attributes)
         return ("callable",) if callable(value) and not own else ("opaque", cls.__name__)
