@@ -12,13 +12,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from hybridize.caching import keys
-from hybridize.caching.packing import Damaged, pack, unpack
+from hybridize.caching.packing import pack, unpacked
+from hybridize.caching.spaced import Spaced
 from hybridize.config import Config
 from hybridize.decide.model import FileError, PartReport
 from hybridize.heap import Uncollected
 from hybridize.records import replace
 from hybridize.source import Inputs, Part, SourceError, SourceText, find_parts, outline, parse
 from hybridize.source.parts import SMALL_PROJECT, Outline
+from hybridize.source.spacing import Spacing
 from hybridize.workers import MOST_TASKS, available, can_fork, run
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ class Analysis:
         self._keys = keys.Keys(inputs, config) if store is not None else None
         self._trees: dict[str, ast.Module] = {}
         self._functions: dict[str, int] = {}
+        self._spacings: dict[str, Spacing | None] = {}
 
     def reports(self) -> list[PartReport]:
         """What is found in each part, in the order of their first files."""
@@ -66,7 +69,9 @@ class Analysis:
 
     def _anew(self) -> list[PartReport]:
         outlines = self._outlines()
-        self._functions = {path: each[1] for path, each in outlines.items() if not isinstance(each, SourceError)}
+        known = {path: each for path, each in outlines.items() if not isinstance(each, SourceError)}
+        self._functions = {path: each[1] for path, each in known.items()}
+        self._spacings = {path: each[2] for path, each in known.items()}
         return self._found(find_parts(self._inputs.files, self._inputs.imports, outlines))
 
     def _found(self, parts: Sequence[Part]) -> list[PartReport]:
@@ -76,20 +81,29 @@ class Analysis:
             [self._keys.part(part, (small, self._is_alone(part))) for part in parts] if self._keys is not None else []
         )
         kept = self._store.get(names) if self._store is not None else {}
-        known = [_unpacked(kept.get(name)) for name in names] or [None] * len(parts)
+        known = [unpacked(kept.get(name)) for name in names] or [None] * len(parts)
         found = {i: each for i, each in enumerate(known) if isinstance(each, PartReport)}
-        missing = [i for i in range(len(parts)) if i not in found]
         fresh: dict[bytes, bytes] = {}
+        if self._store is not None and self._keys is not None:
+            spaced = Spaced(self._store, self._keys, self._spacings, fresh)
+            for i, part in enumerate(parts):
+                if i not in found:
+                    moved = spaced.report(part, (small, self._is_alone(part)), names[i])
+                    if moved is not None:
+                        found[i] = moved
+        missing = [i for i in range(len(parts)) if i not in found]
         for i, made in self._analyzed([parts[i] for i in missing]):
             number = missing[i]
             if made is None:
                 found[number] = _lost(parts[number])
                 continue
-            found[number] = unpack(made) if isinstance(made, bytes) else made
+            report = unpacked(made) if isinstance(made, bytes) else made
+            assert isinstance(report, PartReport)
+            found[number] = report
             if names:
                 fresh[names[number]] = made if isinstance(made, bytes) else pack(made)
         if self._store is not None and self._keys is not None and parts:
-            if len(fresh) == len(missing):
+            if all(name in kept or name in fresh for name in names):
                 fresh[self._keys.project()] = pack(names)
             self._store.put(fresh)
         return [found[i] for i in range(len(parts))]
@@ -99,13 +113,13 @@ class Analysis:
         if self._store is None or self._keys is None:
             return None
         key = self._keys.project()
-        names = _unpacked(self._store.get([key]).get(key))
+        names = unpacked(self._store.get([key]).get(key))
         return self._all(names) if isinstance(names, list) else None
 
     def _all(self, names: list[bytes]) -> list[PartReport] | None:
         """What was found by these names; None where some of it is gone."""
         kept = self._store.get(names) if self._store is not None else {}
-        found = [each for name in names if isinstance(each := _unpacked(kept.get(name)), PartReport)]
+        found = [each for name in names if isinstance(each := unpacked(kept.get(name)), PartReport)]
         return found if len(found) == len(names) else None
 
     def _is_alone(self, part: Part) -> bool:
@@ -128,7 +142,11 @@ class Analysis:
                 found[ref.relative] = known[ref.relative]
                 continue
             tree = parse(text)
-            found[ref.relative] = tree if isinstance(tree, SourceError) else outline(tree, text.text)
+            found[ref.relative] = (
+                tree
+                if isinstance(tree, SourceError)
+                else outline(tree, text.text, spaced=self._keys is not None and not ref.is_notebook)
+            )
             lines += text.text.count("\n")
             if isinstance(tree, ast.Module) and lines <= _KEPT:
                 self._trees[ref.relative] = tree
@@ -143,7 +161,7 @@ class Analysis:
             return {}
         names = {ref.relative: self._keys.outline(ref.relative) for ref in self._inputs.files}
         kept = self._store.get(names.values())
-        found = ((path, _unpacked(kept.get(name))) for path, name in names.items())
+        found = ((path, unpacked(kept.get(name))) for path, name in names.items())
         return {path: each for path, each in found if isinstance(each, tuple)}
 
     def _analyzed(self, parts: Sequence[Part]) -> Iterator[tuple[int, bytes | PartReport | None]]:
@@ -224,16 +242,6 @@ def _prepare() -> None:
 
 def _lines(read: SourceText | SourceError) -> int:
     return read.text.count("\n") + 1 if isinstance(read, SourceText) else 1
-
-
-def _unpacked(packed: bytes | None) -> object:
-    if packed is None:
-        return None
-    try:
-        found: object = unpack(packed)
-        return found
-    except Damaged:
-        return None
 
 
 def _bare(report: PartReport) -> PartReport:

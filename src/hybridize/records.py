@@ -90,7 +90,12 @@ else:
             if eq if name == "__eq__" else order:
                 members[name] = _later(name, _comparison)
         if frozen:
-            members.update(__setattr__=_refuse, __delattr__=_refuse, __getstate__=_state, __setstate__=_restore)
+            members.update(
+                __setattr__=_refuse,
+                __delattr__=_refuse,
+                __getstate__=_later("__getstate__", _state),
+                __setstate__=_later("__setstate__", _restore),
+            )
         return members
 
     def _with_slots(cls, own, members):
@@ -183,12 +188,13 @@ else:
 
         raise FrozenInstanceError(f"cannot change field {name!r}")
 
-    def _state(self):
-        return [getattr(self, each.name) for each in self.__record_fields__]
+    def _state(name, owner, space):
+        fields = "".join(f"self.{each.name}, " for each in owner.__record_fields__)
+        return _function(name, ["self"], [f" return [{fields}]"])
 
-    def _restore(self, state):
-        for each, value in zip(self.__record_fields__, state, strict=True):
-            object.__setattr__(self, each.name, value)
+    def _restore(name, owner, space):
+        lines = [f" _set(self, {each.name!r}, state[{i}])" for i, each in enumerate(owner.__record_fields__)]
+        return _function(name, ["self", "state"], lines)
 
     class _OriginalFields:
         """What the functions of `dataclasses` look for."""
@@ -204,6 +210,8 @@ else:
                 if each.factory is not _MISSING:
                     options["default_factory"] = each.factory
                 fields.append((each.name, "object", dataclasses.field(**options)))
-            return dataclasses.make_dataclass(owner.__name__, fields).__dataclass_fields__
+            found = dataclasses.make_dataclass(owner.__name__, fields).__dataclass_fields__
+            owner.__dataclass_fields__ = found
+            return found
 
     _ORIGINAL_FIELDS = _OriginalFields()

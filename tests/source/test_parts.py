@@ -57,4 +57,4 @@ def test_parts(name: str, tmp_path: Path) -> None:
 
 
 def test_an_outline_counts_functions() -> None:
-    assert outline(ast.parse("class A:\n    def f(self):\n        async def g(): pass\n"), "") == ((), 2)
+    assert outline(ast.parse("class A:\n    def f(self):\n        async def g(): pass\n"), "") == ((), 2, None)

@@ -11,6 +11,7 @@ from typing import Final
 
 from hybridize.config import OPTIONS, Config
 from hybridize.source import Inputs, Part, SourceText
+from hybridize.source.spacing import Spacing
 
 #: Options that what is found does not rest on: they choose among it, say where and how fast it is found, or what they
 #: do is among the inputs.
@@ -66,12 +67,20 @@ class Keys:
 
     def part(self, part: Part, beside: object) -> bytes:
         """Of what is found in a part; `beside` is what it is told of the others."""
+        return self._of(b"part", part, self.contents, beside)
+
+    def code(self, part: Part, beside: object, spacings: Mapping[str, Spacing | None]) -> bytes:
+        """Of what is found in a part but for the lines where it is: the same for texts that differ in space alone."""
+        codes = {path: self.contents[path] if found is None else found.code for path, found in spacings.items()}
+        return self._of(b"code", part, codes, beside)
+
+    def _of(self, kind: bytes, part: Part, contents: Mapping[str, bytes], beside: object) -> bytes:
         module_of = self._inputs.imports.module_of
         files = [
-            repr((ref.relative, module_of(ref).id, self.contents[ref.relative], *self._beside(ref.relative)))
+            repr((ref.relative, module_of(ref).id, contents[ref.relative], *self._beside(ref.relative)))
             for ref in part.files
         ]
-        return _digest(b"part", self._base, *files, repr((part.meaning, beside)))
+        return _digest(kind, self._base, *files, repr((part.meaning, beside)))
 
     def outline(self, path: str) -> bytes:
         """Of what a file imports and defines."""

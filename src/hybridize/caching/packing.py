@@ -14,7 +14,15 @@ from hybridize.heap import Uncollected
 
 #: Where the classes are that a result is made of: dataclasses and enumerations.
 _MODULES: Final = frozenset(
-    f"hybridize.{name}" for name in ("decide.model", "facts.model", "repairs.edits", "repairs.model", "source.versions")
+    f"hybridize.{name}"
+    for name in (
+        "decide.model",
+        "facts.model",
+        "repairs.edits",
+        "repairs.model",
+        "source.spacing",
+        "source.versions",
+    )
 )
 _DIGEST: Final = 16  # bytes
 
@@ -46,6 +54,17 @@ def unpack(packed: bytes) -> Any:
         raise
     except Exception as error:  # pickle raises whatever it stumbles over
         raise Damaged(str(error)) from None
+
+
+def unpacked(packed: bytes | None) -> object:
+    """The result again; None for what is not there, or not whole."""
+    if packed is None:
+        return None
+    try:
+        found: object = unpack(packed)
+        return found
+    except Damaged:
+        return None
 
 
 def _digest(data: bytes) -> bytes:

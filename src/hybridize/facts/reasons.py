@@ -6,6 +6,7 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Container, Inst, LibInst, Obj, Tensor, Unknown
+from hybridize.domain.places import line_words
 from hybridize.domain.words import CONSTRUCTORS
 from hybridize.facts.evidence import call_step
 from hybridize.facts.guards import is_cached
@@ -166,7 +167,7 @@ def _article(name: str) -> str:
 
 def _named(target: Obj | None, detail: str) -> str:
     if isinstance(target, Container):
-        return f"a {target.kind} made at line {target.site[1] >> 16}" if target.site[1] else f"a {target.kind}"
+        return f"a {target.kind} made at {line_words(target.site[1] >> 16)}" if target.site[1] else f"a {target.kind}"
     if isinstance(target, Inst):
         return f"a `{target.cls.name}`"
     if isinstance(target, Tensor):

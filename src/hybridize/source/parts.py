@@ -16,11 +16,12 @@ from hybridize.records import dataclass
 from hybridize.regex import regex
 from hybridize.source.model import FileRef, SourceError
 from hybridize.source.names import ImportTable
+from hybridize.source.spacing import Spacing, spacing
 
 #: An import as it is written: dotted name, dots in front of it, and the name that is taken from there (or empty).
 Written: TypeAlias = tuple[str, int, str]
-#: The imports of a file, and the number of its functions.
-Outline: TypeAlias = tuple[tuple[Written, ...], int]
+#: The imports of a file, the number of its functions, and how it is spaced (None where it is known by its bytes alone).
+Outline: TypeAlias = tuple[tuple[Written, ...], int, Spacing | None]
 #: A project of at most so many functions is small.
 SMALL_PROJECT: Final = 120
 #: What imports by a name that is computed.
@@ -37,8 +38,9 @@ class Part:
     meaning: tuple[tuple[str, str, int, str | None], ...] = ()
 
 
-def outline(tree: ast.Module, text: str) -> Outline:
-    """What a file imports, as it is written, with every name in a text where it imports by name; its functions."""
+def outline(tree: ast.Module, text: str, *, spaced: bool = False) -> Outline:
+    """What a file imports, as it is written, with every name in a text where it imports by name; its functions; its
+    spacing where that is asked for."""
     found: dict[Written, None] = {}
     functions = 0
     for node in _statements(tree):
@@ -54,7 +56,7 @@ def outline(tree: ast.Module, text: str) -> Outline:
                 rest = each.value.lstrip(".")
                 if _DOTTED.fullmatch(rest):
                     found[rest, len(each.value) - len(rest), ""] = None
-    return tuple(found), functions
+    return tuple(found), functions, spacing(text) if spaced else None
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.stmt]:

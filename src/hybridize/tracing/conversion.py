@@ -13,6 +13,7 @@ from typing import Final
 
 from hybridize.domain.calls import NOT_TRACED, How
 from hybridize.domain.objects import Bound, Func, Inst
+from hybridize.domain.places import line_words
 from hybridize.facts.guards import is_applied
 from hybridize.flow.frames import Frame
 from hybridize.library.builtin_names import BUILTINS
@@ -92,7 +93,7 @@ def _refused(project: ProjectView, code: Code) -> str | None:
     for each in walk(node) if node is not None else ():
         reason = _refusal(project, each)
         if reason is not None:
-            return f"{reason} (line {getattr(each, 'lineno', code.line)})"
+            return f"{reason} ({line_words(getattr(each, 'lineno', code.line))})"
     return None
 
 

@@ -19,6 +19,7 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Cell, Container, Heap, Inst, Obj
+from hybridize.domain.places import place_words
 from hybridize.domain.words import SETTING_UP
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
@@ -284,7 +285,7 @@ class _Search:
             Evidence(f"and `{name}` is called again, with the same graph", path, second >> 16),
         )
         by = f"`{who.code.name}` changes it" if who.code.kind == "function" else "changed"
-        at = _place(who.code.path, changed >> 16)
+        at = place_words(who.code.path, changed >> 16)
         return Witness(f"({by} at {at}, and then `{name}` is called again at {_at(events[2])})", events)
 
     def left(self, function: FunctionView, bit: int, *, carried: bool) -> Witness | None:
@@ -373,8 +374,4 @@ def _in_order(frame: Frame, calls: list[int], writes: list[int], again: list[int
 
 
 def _at(where: Evidence) -> str:
-    return _place(where.path, where.line)
-
-
-def _place(path: str, line: int) -> str:
-    return f"{path.rpartition('/')[2]}:{line}"
+    return place_words(where.path, where.line)

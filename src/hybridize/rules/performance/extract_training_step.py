@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from hybridize.domain.places import line_words
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.library.costs import applies, differentiates
@@ -57,7 +58,7 @@ def _hit(project: ProjectView, frame: Frame, pos: int) -> Iterator[Hit]:
     step = _step(tree, pos >> 16, updates) if tree is not None else None
     if step is None:
         return
-    lines = f"line {step.first}" if step.first == step.last else f"lines {step.first} to {step.last}"
+    lines = line_words(step.first, step.last)
     signature = f"train_step({', '.join(step.takes[:_MOST_NAMES])})"
     returned = f" and returns `{', '.join(step.gives[:_MOST_NAMES])}`" if step.gives else ""
     message = f"a training step runs eagerly: move {lines} into a hybrid function `{signature}`"
