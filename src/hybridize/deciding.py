@@ -137,7 +137,7 @@ class Deciding:
         view, told = settled(bare, told) if self.config.speculate else (bare, told)
         remaining = self._suppressions.remaining(view.facts, told)
         report = self._suppressions.apply(decide(view.facts, Options(self.config.strict_literals), remaining))
-        if view.facts.candidate and (report.decision.precondition is None or view.is_hybrid):
+        if view.facts.may_be_hybrid and (report.decision.precondition is None or view.is_hybrid):
             self._broken[i] = (view, remaining)
         self.findings += _in_tests(findings(view.facts, remaining), self._roles, view.facts.path)
         self._reports[i] = report

@@ -145,12 +145,8 @@ class Repairs:
 
 def _is_candidate(facts: FunctionFacts) -> bool:
     """Whether a function would be made hybrid but for what can be repaired."""
-    wanted = (
-        (facts.tensor_parameter, Ternary.YES),
-        (facts.recursive, Ternary.NO),
-        (facts.tensor_computation, Ternary.YES),
-    )
-    return all(fact.value is answer for fact, answer in wanted)
+    computes = Ternary.YES in (facts.tensor_parameter.value, facts.updates_variables.value)
+    return computes and facts.recursive.value is Ternary.NO and facts.tensor_computation.value is Ternary.YES
 
 
 def _causes(function: FunctionView, hits: Sequence[RuleHit]) -> Iterator[Cause]:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from hybridize.domain.objects import Inst, LibInst, Tensor
+from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.model import Ternary
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.extraction import beside, extract
+from hybridize.repairs.flow_of_names import reads
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
+from hybridize.repairs.names import bound_in
 from hybridize.repairs.parts import lines_of_causes, runs, total_work, work_by_line
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
@@ -33,6 +37,8 @@ def whole(bench: Bench, function: FunctionView, causes: Sequence[Cause]) -> Chan
         raise NotOffered("it computes next to nothing")
     if function.facts.covered_by_hybrid_callers.value is Ternary.YES:
         raise NotOffered("it runs inside of graphs")
+    if function.facts.tensor_parameter.value is not Ternary.YES and not bench.is_called_again(function.code):
+        raise NotOffered("it is not called again and again")
     if _has_graphs(bench, function):
         raise NotOffered("a part of it is a graph already")
     own, file = bench.function_node(function.code), bench.file(function.code.path)
@@ -47,6 +53,9 @@ def whole(bench: Bench, function: FunctionView, causes: Sequence[Cause]) -> Chan
         raise NotOffered("what is in the way stands amid the computation")
     if len(best.block) == 1 and isinstance(best.block[0], (ast.Assign, ast.Expr, ast.AnnAssign)):
         raise NotOffered("its computation is a function already")
+    made_here = _made_at_each_call(bench, function, file, own, best.block)
+    if made_here is not None:
+        raise NotOffered(f"each call makes `{made_here}`, and would be traced anew")
     name = _name(file, own)
     said = f"What `{own.name}` computes, as a graph." if ast.get_docstring(own) is not None else ""
     made = extract(beside(file, own, best.block), name, said)
@@ -60,6 +69,21 @@ def _has_graphs(bench: Bench, function: FunctionView) -> bool:
     hybrids = bench.project.solution.world.hybrids
     extents = bench.project.extents
     return any(callee.code in hybrids for frame in function.frames for _, callee, _ in extents.calls(frame))
+
+
+def _made_at_each_call(
+    bench: Bench, function: FunctionView, file: SourceFile, own: FunctionNode, block: Sequence[ast.stmt]
+) -> str | None:
+    """A variable or object that the function makes and its part takes: a graph is kept for each of them."""
+    for name in sorted(reads(block).needed & bound_in(own)):
+        for node in file.bound.get(name, ()):
+            statement = file.statement(node)
+            if own not in file.around(statement) or statement in block or not isinstance(statement, ast.Assign):
+                continue
+            value = bench.stored(function.code, statement) if isinstance(statement.value, ast.Call) else ()
+            if any(isinstance(o, (Inst, LibInst)) or (isinstance(o, Tensor) and o.kind == VARIABLE) for o in value):
+                return name
+    return None
 
 
 def _cuts_tape(own: FunctionNode, block: Sequence[ast.stmt]) -> bool:

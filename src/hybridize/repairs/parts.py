@@ -148,8 +148,8 @@ def _places(bench: Bench, code: Code, cause: Cause) -> Iterator[tuple[str, int]]
     if reason is None:
         return
     if reason.path:
-        path, line, _ = reason.path[0]
-        yield path, line
+        path, position, _ = reason.path[0]
+        yield path, position >> 16
         return
     extents = bench.project.extents
     for frame in bench.frames(code):
