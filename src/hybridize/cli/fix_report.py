@@ -172,12 +172,12 @@ def _kept_counts(kept: Sequence[tuple[FunctionReport, Status]]) -> list[str]:
 def _sentence(change: Change, diff: bool, style: Style) -> str:
     from hybridize.fixing.changes import Outcome
     from hybridize.report.style import one_line
-    from hybridize.report.words import verdict
+    from hybridize.report.words import gain, verdict
 
     function = change.function
     if change.outcome is Outcome.DONE:
-        verb = style.action(function.decision.action, verdict(function).ljust(11))
-        return f"{verb}  {one_line(function.facts.qualname)}"
+        verb, gained = style.action(function.decision.action, verdict(function).ljust(11)), gain(function)
+        return f"{verb}  {one_line(function.facts.qualname)}{f': {gained}' if gained else ''}"
     what = "already so  " if change.outcome is Outcome.UNCHANGED else "not changed "
     reason = f": {one_line(change.reason)}" if change.reason else ""
     return f"{style.paint(what, 'yellow')} {one_line(function.facts.qualname)}{reason}"
