@@ -323,12 +323,8 @@ class _Chooser:
             return status_of(facts, "not-worth-it", message)
         if work.benefit < 1:
             # The figure is of the faster side: one below 1 reads as its opposite.
-            eager = (
-                f"eager code is about {1 / work.benefit:.2g} times as fast"
-                if work.benefit > 0
-                else "eager code is faster"
-            )
-            message = f"about {_counted(work)} per call: the call of a graph costs more: {eager}"
+            times = f"{1 / max(work.benefit, 0.001):.2g} times as fast as a graph"
+            message = f"about {_counted(work)} per call: eager code is about {times}"
             return status_of(facts, "not-worth-it", message)
         anew = self._made_anew(code, facts)
         if anew is not None:

@@ -92,7 +92,8 @@ def _place(repair: Proposed, display: Callable[[str], str]) -> str:
 
 def following(report: Report, display: Callable[[str], str], paths: Sequence[str], page: Page) -> Iterator[str]:
     """The commands that a reader may want next."""
-    given = "".join(f" {shlex.quote(path)}" for path in paths) if list(paths) != ["."] and len(paths) <= _PATHS else ""
+    there = [path for path in paths if path not in report.missing]
+    given = "".join(f" {shlex.quote(path)}" for path in there) if there != ["."] and len(there) <= _PATHS else ""
     near = promising(report)
     pairs = []
     if ranking(report) or any(bundle.safe for bundle in near):

@@ -75,7 +75,7 @@ def compared(benefit: float) -> str:
         return "the graph is about as fast as eager code"
     if benefit >= 1:
         return f"the graph is about {_times(benefit)} times as fast as eager code"
-    return f"eager code is about {_times(1 / benefit) if benefit > 0 else 'many'} times as fast as the graph"
+    return f"eager code is {f'about {_times(1 / benefit)}' if benefit > 0 else 'many'} times as fast as the graph"
 
 
 def _times(number: float) -> str:
@@ -94,11 +94,8 @@ def cause(function: FunctionReport) -> str:
         text = "computes nothing with TensorFlow"
     else:
         tensors = [p for p in facts.parameters if p.tensor is Ternary.YES]
-        taken = (
-            f"takes {'a ' if len(tensors) == 1 else ''}{_named('tensor', tensors)}"
-            if tensors
-            else _parameters_part(facts)
-        )
+        article = "a " if len(tensors) == 1 else ""
+        taken = f"takes {article}{_named('tensor', tensors)}" if tensors else _parameters_part(facts)
         no_effect = facts.python_side_effects.value is Ternary.NO
         text = f"{taken}, no {'side effect or ' if no_effect else ''}retracing"
     sure = f", {_RESTS_ON[decision.confidence]}" if decision.confidence is not None else ""
