@@ -6,12 +6,20 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from hybridize.records import dataclass
+from hybridize.regex import regex
 from hybridize.report.style import PLAIN, Style
 
 #: The width where no terminal says one.
 WIDTH = 80
 #: Text of longer lines is hard to read, text of shorter ones hard to wrap.
 _WIDEST, _NARROWEST = 120, 30
+
+
+_PAINT = regex(r"\x1b\[\d*m")
+
+
+def _visible(text: str) -> int:
+    return len(_PAINT.sub("", text.rstrip("\n")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,24 @@ class Page:
         if lead and lines:
             lines[0] = lines[0].replace(lead, self.style.paint(lead, colour), 1)
         return "".join(f"{line.rstrip()}\n" for line in lines)
+
+    def fold(self, text: str) -> str:
+        """Lines that are laid out already, painted or not: those that are too long go on below, deeper by four."""
+        return "".join(self._folded(line) for line in text.splitlines(keepends=True))
+
+    def _folded(self, line: str) -> str:
+        if _visible(line) <= self.width:
+            return line
+        body = line.strip(" \n")
+        indent = " " * (len(line) - len(line.lstrip(" ")))
+        lines = [indent]
+        for number, word in enumerate(body.split(" ")):
+            gap = " " if number and lines[-1].strip() else ""
+            if lines[-1].strip() and _visible(lines[-1]) + len(gap) + _visible(word) > self.width:
+                lines.append(f"{indent}    ")
+                gap = ""
+            lines[-1] += gap + word
+        return "".join(f"{each.rstrip(' ')}\n" for each in lines)
 
     def heading(self, text: str) -> str:
         """The line above a block."""
