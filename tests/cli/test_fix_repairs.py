@@ -37,6 +37,7 @@ for _ in range(10):
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     (tmp_path / "train.py").write_text(PROGRAM, encoding="utf-8")
     return tmp_path / "train.py"
