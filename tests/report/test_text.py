@@ -163,7 +163,7 @@ def test_assumptions_are_counted_or_listed() -> None:
     assert "1 assumption (--assumptions)" in plain(show(SAMPLE))
     assert "because of its name" not in show(SAMPLE)
     listed = plain(show(SAMPLE, assumptions=True))
-    assert "Assumptions: 1 trainer.py:42 Trainer.step: `labels` is a tensor because of its name" in listed
+    assert "Assumptions: 1 trainer.py:42 Trainer.step `labels` is a tensor because of its name" in listed
     assert "(--assumptions)" not in listed
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 
 from hybridize.decide.model import Action, Report
 from hybridize.records import dataclass, field
@@ -104,14 +105,17 @@ class _Writer:
         return text + "".join(ordered(lines, most, "reasons", page, "--statistics"))
 
     def _assumptions(self) -> Iterator[str]:
-        """What rests on speculation, a place and a sentence each."""
+        """What rests on speculation: a sentence each, below the function that it is about."""
         page, known = self.options.page, self.whole.assumptions
         yield page.heading(f"Assumptions: {len(known):,}")
-        for each in known:
-            place = f"{one_line(self.display(each.path))}:{each.line}"
-            name = each.function.rpartition(":")[2]
-            text = f"{place} {one_line(name)}: {one_line(each.message)}"
-            yield page.paragraph(text, first="  ", rest="      ", lead=place, colour="dim")
+        for (path, function), group in groupby(known, key=lambda each: (each.path, each.function)):
+            first, *others = dict.fromkeys((each.line, each.message) for each in group)
+            place = f"{one_line(self.display(path))}:{first[0]}"
+            name = one_line(function.rpartition(":")[2])
+            yield page.paragraph(f"{place} {name}", first="  ", rest="      ", lead=place, colour="bold")
+            for line, message in (first, *others):
+                where = "" if line == first[0] else f" (line {line})"
+                yield page.paragraph(f"{one_line(message)}{where}", first="      ", rest="        ")
 
     def _totals(self, summary: Summary) -> str:
         findings = self.whole.findings
