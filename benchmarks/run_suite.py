@@ -64,7 +64,8 @@ def prepare(name: str, folder: Path) -> str:
     done = subprocess.run(fix, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{name}: fix failed: {done.stdout}{done.stderr}")
-    return ", ".join(line.split()[-1] for line in done.stdout.splitlines() if "to hybrid" in line)
+    changed = re.findall(r"to hybrid +([^\s:]+)", done.stdout)
+    return ", ".join(changed)
 
 
 def steps_of(name: str, options: argparse.Namespace) -> int:

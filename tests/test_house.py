@@ -31,6 +31,21 @@ def test_the_readme_lists_every_option() -> None:
         assert f"`{option.name}`" in README
 
 
+def test_outputs_in_the_documentation_are_what_the_commands_print() -> None:
+    # `python scripts/build_outputs.py` writes them anew.
+    script = [sys.executable, "scripts/build_outputs.py", "--check"]
+    result = subprocess.run(script, capture_output=True, text=True, cwd=ROOT)
+    assert (result.stdout, result.stderr, result.returncode) == ("", "", 0)
+
+
+def test_the_answer_for_the_example_fits_on_a_screen() -> None:
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"above: begin -->\n```text\n(.*?)```", text, re.DOTALL)
+    assert len(shown.splitlines()) <= 45
+    first = shown.splitlines()[:10]
+    assert "Plan: 2 changes, best gain first" in first
+
+
 def test_the_version_is_one() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+(?:\.?\w+)?", hybridize.__version__)
     assert PROJECT["project"]["dynamic"] == ["version"]

@@ -159,3 +159,35 @@ def test_colour_can_be_forced_and_forbidden(
     monkeypatch.setenv("NO_COLOR", "1")
     main(["check"])
     assert "\x1b[" not in capsys.readouterr().out
+
+
+def test_text_is_as_wide_as_the_terminal_and_80_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(monkeypatch, SAMPLE)
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    def widest(*arguments: str) -> int:
+        main(["check", "--all", *arguments])
+        return max(len(line) for line in capsys.readouterr().out.splitlines() if "hybridize " not in line)
+
+    assert 70 < widest() <= 80
+    monkeypatch.setenv("COLUMNS", "50")
+    assert 40 < widest() <= 50
+    main(["check", "--all", "--output-file", "x"])
+    assert 70 < max(map(len, Path("x").read_text(encoding="utf-8").splitlines())) <= 80
+
+
+def test_assumptions_are_listed_on_demand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    install(monkeypatch, SAMPLE)
+    main(["check", "--assumptions"])
+    assert "`labels` is a tensor because of its name" in capsys.readouterr().out
+
+
+def test_the_next_commands_have_the_paths_of_this_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(monkeypatch, SAMPLE)
+    Path("a b").mkdir()
+    main(["check", "a b"])
+    assert "hybridize fix --diff 'a b'" in capsys.readouterr().out

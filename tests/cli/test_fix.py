@@ -55,6 +55,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "eager.py").write_text(EAGER, encoding="utf-8")
     (folder / "hybrid.py").write_text(HYBRID, encoding="utf-8")
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     return folder
 

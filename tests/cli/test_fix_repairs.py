@@ -37,6 +37,7 @@ for _ in range(10):
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     (tmp_path / "train.py").write_text(PROGRAM, encoding="utf-8")
     return tmp_path / "train.py"
@@ -140,8 +141,10 @@ def test_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_check_gives_the_hint(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["check"])
     output = capsys.readouterr().out
-    assert "[repairable with --unsafe-fixes] HY801 print-to-tf-print" in output
-    assert "up to 1 more function with `--unsafe-fixes`" in output  # a graph of `report` would not pay
+    assert "Repairs: up to 1 more graph with fix --unsafe-fixes" in output  # a graph of `report` would not pay
+    assert "     1  HY801 print-to-tf-print: `print` becomes `tf.print` (train.py:10)\n" in output
+    main(["check", "--all"])
+    assert "[repairable with --unsafe-fixes] HY801 print-to-tf-print" in capsys.readouterr().out
 
 
 def test_explain_lists_the_repairs(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

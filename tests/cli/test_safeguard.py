@@ -45,6 +45,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "lib.py").write_text(PROGRAM, encoding="utf-8")
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # what is kept there for the user
     monkeypatch.setattr(tempfile, "tempdir", None)

@@ -17,7 +17,7 @@ from .samples import CLEAN, KEEP, SAMPLE, facts, status
 def test_concise() -> None:
     assert concise(SAMPLE, str).splitlines() == [
         "trainer.py:42:5: P1 convert `Trainer.step` to hybrid: eager, tensor parameters (images, labels), no literal, "
-        "no side effect, about 3.2 times faster",
+        "no side effect, the graph is about 3.2 times as fast as eager code",
         "trainer.py:61:5: H102 keep `Trainer.fit` eager: appends to `self.losses` (line 88), through `log` -> `record`",
         "trainer.py:95:5: H201 keep `Trainer.loss` eager: all callers run as graphs",
         "util/names.py:7:1: P2 convert `label` to eager: hybrid, no tensor parameter, primitive parameter (steps), "

@@ -26,7 +26,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_paths(parser)
     add_output_options(parser, FORMATS)
-    parser.add_argument("--all", action="store_true", dest="everything", help="functions that are no candidates, too")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        dest="everything",
+        help="every function with its reasons, and nothing only counted",
+    )
+    parser.add_argument("--assumptions", action="store_true", help="list what rests on assumptions, too")
     parser.add_argument("--statistics", action="store_true", help="only the counts")
     parser.add_argument("--baseline", metavar="FILE", help="do not report what this file lists")
     parser.add_argument(
@@ -94,7 +100,7 @@ def _with_baseline(report: Report, args: argparse.Namespace) -> Report:
 
 
 def _render(report: Report, args: argparse.Namespace) -> str:
-    from hybridize.cli.output import style_for
+    from hybridize.cli.output import page_for
 
     if args.output_format in ("json", "json-lines"):
         from hybridize.report import json_report
@@ -106,19 +112,22 @@ def _render(report: Report, args: argparse.Namespace) -> str:
         from hybridize.report.documentation import load_docs
 
         return sarif.dumps(report, __version__, load_docs())
+    from hybridize.cli.session import paths_of
     from hybridize.report import lines, text
     from hybridize.report.paths import displayer
 
     if args.output_format == "github":
         return lines.github(report)
-    display, style = displayer(report.project.root), style_for(args.output_file)
+    display, page = displayer(report.project.root), page_for(args.output_file)
     if args.output_format == "concise" and not args.statistics:
-        return lines.concise(report, display, style=style, quiet=args.quiet)
+        return lines.concise(report, display, style=page.style, quiet=args.quiet)
     options = text.TextOptions(
         everything=args.everything,
         quiet=args.quiet and not args.statistics,
         verbose=args.verbose,
         statistics=args.statistics,
-        style=style,
+        assumptions=args.assumptions,
+        page=page,
+        paths=paths_of(args),
     )
     return text.full(report, display, options)

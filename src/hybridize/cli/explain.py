@@ -87,7 +87,7 @@ def named(report: Report, names: Sequence[str] | None) -> frozenset[str] | None:
 
 
 def _render(found: Sequence[FunctionReport], report: Report, args: argparse.Namespace) -> str:
-    from hybridize.cli.output import style_for
+    from hybridize.cli.output import page_for
 
     if args.output_format == "json":
         import json
@@ -98,5 +98,5 @@ def _render(found: Sequence[FunctionReport], report: Report, args: argparse.Name
     from hybridize.report.explain import explain
     from hybridize.report.paths import displayer
 
-    display, style = displayer(report.project.root), style_for()
-    return "\n".join(explain(report, function, display, style) for function in found)
+    display, page = displayer(report.project.root), page_for()
+    return page.fold("\n".join(explain(report, function, display, page.style) for function in found))

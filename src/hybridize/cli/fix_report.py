@@ -29,17 +29,20 @@ def render(
     `chosen` are the ids of the functions that were asked for by name: each that stays as it is is told with its reason.
     `trial` is what the project's tests said of the changes.
     """
-    from hybridize.cli.output import style_for, write
+    from hybridize.cli.output import page_for, write
     from hybridize.report.paths import displayer
 
     if args.output_format == "json":
         return _json(fixes, chosen, trial)
-    style, display = style_for(args.output_file), displayer(fixes.report.project.root)
+    page, display = page_for(args.output_file), displayer(fixes.report.project.root)
+    style = page.style
     text = _text(fixes, args, style, display, chosen)
     if trial is not None and not args.quiet:
         from hybridize.cli.safeguard import told
 
         text += "".join(f"{line}\n" for line in told(trial))
+    if args.output_format == "full":
+        text = page.fold(text)
     if not args.diff:
         return text
     # The diff alone on stdout, so that `| git apply` works; the rest is for the person.
@@ -166,18 +169,20 @@ def _kept_counts(kept: Sequence[tuple[FunctionReport, Status]]) -> list[str]:
     shown = ", ".join(f"{count} {reason}" for reason, count in reasons[:_REASONS])
     more = sum(count for _, count in reasons[_REASONS:])
     rest = f", {more} for other reasons" if more else ""
-    return [f"{counted(len(kept), 'candidate')} left as they are: {shown}{rest} (`hybridize check` says why of each)"]
+    return [
+        f"{counted(len(kept), 'candidate')} left as they are: {shown}{rest} (`hybridize check --all` says why of each)"
+    ]
 
 
 def _sentence(change: Change, diff: bool, style: Style) -> str:
     from hybridize.fixing.changes import Outcome
     from hybridize.report.style import one_line
-    from hybridize.report.words import verdict
+    from hybridize.report.words import gain, verdict
 
     function = change.function
     if change.outcome is Outcome.DONE:
-        verb = style.action(function.decision.action, verdict(function).ljust(11))
-        return f"{verb}  {one_line(function.facts.qualname)}"
+        verb, gained = style.action(function.decision.action, verdict(function).ljust(11)), gain(function)
+        return f"{verb}  {one_line(function.facts.qualname)}{f': {gained}' if gained else ''}"
     what = "already so  " if change.outcome is Outcome.UNCHANGED else "not changed "
     reason = f": {one_line(change.reason)}" if change.reason else ""
     return f"{style.paint(what, 'yellow')} {one_line(function.facts.qualname)}{reason}"

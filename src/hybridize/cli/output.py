@@ -10,6 +10,7 @@ from hybridize.cli.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from hybridize.report.layout import Page
     from hybridize.report.style import Style
 
 
@@ -44,6 +45,17 @@ def deliver(text: str, output_file: str | None) -> None:
             stream.write(text)
     except OSError as error:
         raise UsageError(f"{output_file}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def page_for(output_file: str | None = None) -> Page:
+    """The colours and the width for a text on stdout: those of the terminal, else none and 80 (or COLUMNS)."""
+    import shutil
+
+    from hybridize.report.layout import WIDTH, Page
+
+    # A file is read anywhere: the terminal in which it is made says nothing about it.
+    columns = shutil.get_terminal_size((WIDTH, 0)).columns if output_file is None else WIDTH
+    return Page(columns, style_for(output_file))
 
 
 def style_for(output_file: str | None = None) -> Style:

@@ -65,9 +65,8 @@ class Compilation:
         if self.asked and converts:
             decided = replace(decision, arguments=(*decision.arguments, ("jit_compile", "True")))
             return replace(report, decision=decided)
-        message = (
-            f"`jit_compile=True` may make the graph about {gain:.1f} times as fast; last digits of floats may differ"
-        )
+        gained = f"make the graph about {gain:.1f} times as fast as it is without"
+        message = f"`jit_compile=True` may {gained}; last digits of floats may differ"
         status = status_of(facts, "may-be-compiled", message)
         return replace(report, statuses=(*report.statuses, status))
 

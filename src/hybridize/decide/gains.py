@@ -177,7 +177,8 @@ class Gains:
         if shown and often and self._called.get(code, False) and not self._is_called_back(code):
             return None
         if work.cautious < MARGIN and not work.trains:
-            return f"perhaps {work.cautious:.1f} times faster as a graph: no more than the estimate may be wrong by"
+            times = f"perhaps {work.cautious:.1f} times as fast as eager code"
+            return f"the graph is {times}: no more than the estimate may be wrong by"
         again = self._again(code, work)
         if again is not None:
             return again
@@ -208,7 +209,7 @@ class Gains:
         said = (
             f"eager code takes {derivatives} derivatives of it, one of another, and graphs compute the ones before anew"
         )
-        return f"{said}: perhaps {faster:.1f} times as fast" if faster < MARGIN else None
+        return f"{said}: the graph is perhaps {faster:.1f} times as fast as eager code" if faster < MARGIN else None
 
     def _is_sized(self, code: Code) -> bool:
         """Whether the sizes of all tensors that arrive are known, or those of batches."""

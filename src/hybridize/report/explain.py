@@ -10,7 +10,7 @@ from hybridize.records import dataclass
 from hybridize.report.hints import bundles
 from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import ranking
-from hybridize.report.words import change, releases, rests_on, tensor_type, verdict
+from hybridize.report.words import change, compared, releases, rests_on, steps, tensor_type, verdict
 
 _FACTS = (
     ("tensor parameter", "tensor_parameter"),
@@ -96,7 +96,7 @@ class _Explainer:
             yield one_line(f"  no repair for {left.message} at {self._place(left.path, left.line)}")
 
     def _benefit(self, report: Report, function: FunctionReport, benefit: float) -> str:
-        text = f"about {benefit:.1f} times faster as a graph than eagerly, by estimate"
+        text = f"{compared(benefit)}, by estimate"
         ranked = [each.facts.id for each in ranking(report)]
         if function.facts.id in ranked:
             text += f"; number {ranked.index(function.facts.id) + 1} of {len(ranked)} in the plan"
@@ -157,7 +157,7 @@ class _Explainer:
         yield from self._chain(parameter.evidence, "      ")
 
     def _chain(self, chain: Iterable[Evidence], indent: str) -> Iterator[str]:
-        for number, step in enumerate(chain, 1):
+        for number, step in enumerate(steps(chain), 1):
             place = self.style.paint(f"({self._place(step.path, step.line)})", "dim")
             yield f"{indent}{number}. {one_line(step.message)} {place}"
 

@@ -9,6 +9,7 @@ from hybridize.decide.model import Action, FunctionReport, Report, Severity, Sta
 from hybridize.facts.model import Mode
 from hybridize.records import dataclass
 from hybridize.report.paths import all_errors
+from hybridize.source.roles import is_test_path
 
 SERIOUS = (Severity.ERROR, Severity.WARNING)
 
@@ -76,13 +77,19 @@ def summarize(report: Report) -> Summary:
 
 
 def ranking(report: Report) -> list[FunctionReport]:
-    """The plan: the functions to make hybrid whose benefit is known, the greatest first."""
-    chosen = [
-        function
-        for function in report.functions
-        if function.decision.action is Action.CONVERT_TO_HYBRID and function.decision.benefit is not None
-    ]
-    return sorted(chosen, key=lambda f: (-(f.decision.benefit or 0.0), f.facts.path, f.facts.line))
+    """The plan: every function to change, code before tests, the greatest gain first, then those of unknown gain."""
+    chosen = [function for function in report.functions if function.decision.action is not Action.KEEP]
+    return sorted(chosen, key=lambda f: (is_test_path(f.facts.path), -_factor(f), f.facts.path, f.facts.line))
+
+
+def _factor(function: FunctionReport) -> float:
+    """How many times as fast as now the function is expected to be; 0: not known."""
+    benefit, action = function.decision.benefit, function.decision.action
+    if benefit is None or action is Action.RECONFIGURE:
+        return 0.0
+    if action is Action.CONVERT_TO_HYBRID:
+        return benefit
+    return 1 / benefit if 0 < benefit < 1 else 0.0
 
 
 def reasons(function: FunctionReport) -> tuple[Status, ...]:

@@ -1,174 +1,161 @@
-"""The report as text that a person likes to read: grouped by file, then a summary."""
+"""The report as text: what to do first, then what is wrong, then what is kept and why, in counts."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 
-from hybridize.decide.model import Action, Finding, FunctionReport, Report, Status
-from hybridize.facts.model import Evidence
-from hybridize.records import dataclass
-from hybridize.report.hints import counts, hint, promising
-from hybridize.report.paths import read_errors
-from hybridize.report.style import PLAIN, Style, one_line
-from hybridize.report.summary import SERIOUS, Count, Summary, is_candidate, ranking, summarize
-from hybridize.report.words import counted, reason, releases, rests_on, speed, verdict
+from hybridize.decide.model import Action, Report
+from hybridize.records import dataclass, field
+from hybridize.report import functions, plan, problems
+from hybridize.report.hints import counts
+from hybridize.report.layout import Page, ordered
+from hybridize.report.style import one_line
+from hybridize.report.summary import SERIOUS, Count, Summary, summarize
+from hybridize.report.words import counted, releases, speed
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from hybridize.repairs.model import Bundle
-
-_VERDICT_WIDTH = len("keep hybrid")
-_NAME_WIDTH = 40
-_INDENT = " " * 9
-_MOST_RANKED = 10
+#: So many reasons are counted by name.
+_REASONS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class TextOptions:
-    """What to show.
+    """What to show, and how.
 
-    `everything`: functions that are no candidates, too. `quiet`: only what sets exit code 1, no summary. `verbose`: all
-    evidence. `statistics`: the summary alone.
+    `everything`: every function, the whole plan, all findings. `quiet`: only what sets exit code 1, no summary.
+    `verbose`: all evidence. `statistics`: the counts alone. `assumptions`: what rests on speculation, one by one.
+    `paths` are those of the command line, as commands repeat them.
     """
 
     everything: bool = False
     quiet: bool = False
     verbose: bool = False
     statistics: bool = False
-    style: Style = PLAIN
+    assumptions: bool = False
+    page: Page = field(default_factory=Page)
+    paths: Sequence[str] = (".",)
 
 
 def full(report: Report, display: Callable[[str], str], options: TextOptions) -> str:
-    """The text report; `display` turns the report's paths into those to print."""
-    writer = _Writer(display, options)
-    blocks: list[str] = []
-    if not options.statistics:
-        blocks += writer.files(report)
-    errors = writer.errors(report)
-    if errors:
-        blocks.append(errors)
-    if not options.quiet:
-        plan = writer.plan(report)
-        blocks += [plan] if plan else []
-        blocks.append(writer.summary(report))
-    return "\n".join(blocks)
+    """The text report; `display` turns the report's paths into those to print. Blocks have an empty line between."""
+    writer = _Writer(report, display, options)
+    if options.statistics:
+        blocks = writer.statistics()
+    elif options.quiet:
+        blocks = writer.tasks()
+    else:
+        blocks = writer.report()
+    return "\n".join(block for block in blocks if block)
 
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
+    whole: Report
     display: Callable[[str], str]
     options: TextOptions
 
-    def files(self, report: Report) -> Iterator[str]:
-        """A block of lines per file that has anything to show."""
-        functions: defaultdict[str, list[FunctionReport]] = defaultdict(list)
-        findings: defaultdict[str, list[Finding]] = defaultdict(list)
-        for function in report.functions:
-            if self._is_shown(function):
-                functions[function.facts.path].append(function)
-        for finding in report.findings:
-            if not self.options.quiet or finding.severity in SERIOUS:
-                findings[finding.path].append(finding)
-        repairs = {bundle.function: bundle for bundle in promising(report)}
-        for path in dict.fromkeys((*functions, *findings)):
-            lines = [self.options.style.paint(one_line(self.display(path)), "bold")]
-            width = min(max((len(f.facts.qualname) for f in functions[path]), default=0), _NAME_WIDTH)
-            for function in functions[path]:
-                lines += self._function(function, width, repairs.get(function.facts.id))
-            for finding in findings[path]:
-                lines += self._finding(finding)
-            yield "".join(f"{line}\n" for line in lines)
+    def report(self) -> Iterator[str]:
+        """All blocks, what to do first."""
+        options, page = self.options, self.options.page
+        said = releases(self.whole.project.versions)
+        yield page.paragraph(said, rest="  ", lead=said.split(",")[0].split(" (")[0], colour="bold")
+        yield from self.tasks()
+        yield "".join(plan.repairs(self.whole, self.display, page, every=options.everything))
+        if options.everything:
+            yield from functions.listing(self.whole, self.display, page, verbose=options.verbose)
+        summary = summarize(self.whole)
+        yield self._kept(summary)
+        if options.assumptions:
+            yield "".join(self._assumptions())
+        yield self._totals(summary)
+        yield "".join(plan.following(self.whole, self.display, options.paths, page))
 
-    def errors(self, report: Report) -> str:
-        """One line per path that could not be read or parsed; of missing paths the command line speaks itself."""
-        label = self.options.style.paint("error", "red")
-        lines = []
-        for error in read_errors(report):
-            place = self.display(error.path) + (f":{error.line}" if error.line else "")
-            lines.append(f"{label}: {one_line(place)}: {one_line(error.message)}\n")
-        return "".join(lines)
+    def tasks(self) -> Iterator[str]:
+        """The plan and what is wrong; of a quiet report that is all, and a plan of nothing is not said."""
+        options = self.options
+        if not options.quiet or any(f.decision.action is not Action.KEEP for f in self.whole.functions):
+            every, verbose = options.everything, options.verbose
+            yield "".join(plan.plan(self.whole, self.display, options.page, every=every, verbose=verbose))
+        yield from problems.write(
+            self.whole,
+            self.display,
+            options.page,
+            every=options.everything,
+            verbose=options.verbose,
+            quiet=options.quiet,
+        )
+        if options.quiet and options.assumptions:
+            yield "".join(self._assumptions())
 
-    def plan(self, report: Report) -> str:
-        """The functions to make hybrid in order of their expected benefit; a single one needs no order."""
-        ranked = ranking(report)
-        if len(ranked) < 2:
+    def _kept(self, summary: Summary) -> str:
+        """How many candidates stay as they are, and the most frequent reasons."""
+        page, kept = self.options.page, summary.actions[Action.KEEP]
+        if not kept:
             return ""
-        lines = [self.options.style.paint("the plan, by expected benefit:", "bold")]
-        shown = ranked if self.options.everything or self.options.verbose else ranked[:_MOST_RANKED]
-        width = min(max(len(f.facts.qualname) for f in shown), _NAME_WIDTH)
-        for function in shown:
-            place = f"{one_line(self.display(function.facts.path))}:{function.facts.line}"
-            name = one_line(function.facts.qualname).ljust(width)
-            lines.append(f"{function.decision.benefit or 0.0:>6.1f}x  {name}  {place}")
-        if len(ranked) > len(shown):
-            lines.append(f"{'':9}and {len(ranked) - len(shown):,} more")
-        return "".join(f"{line}\n" for line in lines)
+        reasons: Counter[tuple[str, str]] = Counter()
+        for count in (*summary.failed, *summary.left_out):
+            reasons[count.code, count.name] += count.number
+        largest = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+        of = f"{kept:,} of " if kept != summary.candidates else ""
+        several = ", some for several reasons" if sum(reasons.values()) > kept else ""
+        text = page.heading(f"Kept as they are: {of}{counted(summary.candidates, 'candidate')}{several}")
+        lines = (f"{number:>6,}  {code} {name}\n" for (code, name), number in largest)
+        most = len(largest) if self.options.everything else _REASONS
+        return text + "".join(ordered(lines, most, "reasons", page, "--statistics"))
 
-    def summary(self, report: Report) -> str:
-        """The counts, in a few lines; longer tables only where there is something to count."""
-        summary = summarize(report)
+    def _assumptions(self) -> Iterator[str]:
+        """What rests on speculation: a sentence each, below the function that it is about."""
+        page, known = self.options.page, self.whole.assumptions
+        yield page.heading(f"Assumptions: {len(known):,}")
+        for (path, function), group in groupby(known, key=lambda each: (each.path, each.function)):
+            first, *others = dict.fromkeys((each.line, each.message) for each in group)
+            place = f"{one_line(self.display(path))}:{first[0]}"
+            name = one_line(function.rpartition(":")[2])
+            yield page.paragraph(f"{place} {name}", first="  ", rest="      ", lead=place, colour="bold")
+            for line, message in (first, *others):
+                where = "" if line == first[0] else f" (line {line})"
+                yield page.paragraph(f"{one_line(message)}{where}", first="      ", rest="        ")
+
+    def _totals(self, summary: Summary) -> str:
+        findings = self.whole.findings
+        serious = sum(finding.severity in SERIOUS for finding in findings)
+        parts = [
+            f"{counted(summary.functions, 'function')} in {counted(summary.files, 'file')}",
+            f"{counted(summary.candidates, 'candidate')}, {summary.hybrid:,} hybrid already",
+        ]
+        told = [counted(len(findings), "finding") + (f" ({serious:,} serious)" if 0 < serious < len(findings) else "")]
+        if summary.assumptions:
+            listed = "" if self.options.assumptions else " (--assumptions)"
+            told.append(counted(summary.assumptions, "assumption") + listed)
+        if summary.errors:
+            told.append(counted(summary.errors, "error"))
+        return self.options.page.heading(f"Total: {': '.join(parts)}; {', '.join(told)}")
+
+    def statistics(self) -> Iterator[str]:
+        """All counts, with the time that it took."""
+        summary, page = summarize(self.whole), self.options.page
         head = (
-            f"{counted(summary.functions, 'function')} in {speed(report)}: "
+            f"{counted(summary.functions, 'function')} in {speed(self.whole)}: "
             f"{counted(summary.candidates, 'candidate')}, {summary.hybrid:,} hybrid"
         )
-        lines = [self.options.style.paint(head, "bold"), f"for {releases(report.project.versions)}"]
-        lines += self._actions(summary)
-        lines += self._table("why functions that pass no precondition are kept", summary.failed)
-        lines += self._table("why functions that pass a precondition are kept", summary.left_out)
-        lines += self._table("findings", summary.findings)
+        lines = [
+            page.paragraph(head, rest="  ", lead=head, colour="bold"),
+            page.paragraph(f"for {releases(self.whole.project.versions)}", rest="  "),
+            *self._actions(summary),
+            *self._table("why functions that pass no precondition are kept", summary.failed),
+            *self._table("why functions that pass a precondition are kept", summary.left_out),
+            *self._table("findings", summary.findings),
+        ]
         rest = [counted(summary.assumptions, "assumption")] if summary.assumptions else []
         rest += [counted(summary.errors, "error")] if summary.errors else []
-        if rest:
-            lines.append(", ".join(rest))
-        fixable = counts(report)
-        if fixable and report.repairs:
-            lines.append(fixable)
-        if summary.actions[Action.KEEP] < summary.candidates:
-            lines.append(
-                self.options.style.paint(
-                    "`hybridize fix --diff` shows the changes, `hybridize explain NAME` why.", "dim"
-                )
-            )
-        return "".join(f"{line}\n" for line in lines)
-
-    def _is_shown(self, function: FunctionReport) -> bool:
-        if self.options.quiet:
-            serious = any(status.severity in SERIOUS for status in function.statuses)
-            return function.decision.action is not Action.KEEP or (function.facts.mode.value == "hybrid" and serious)
-        return self.options.everything or is_candidate(function)
-
-    def _function(self, function: FunctionReport, width: int, repairs: Bundle | None) -> Iterator[str]:
-        facts, style = function.facts, self.options.style
-        word = style.action(function.decision.action, verdict(function).ljust(_VERDICT_WIDTH))
-        name = one_line(facts.qualname).ljust(width)
-        yield f"{facts.line:>6}  {word}  {name}  {rests_on(function)}"
-        for status in function.statuses:
-            # Beside a change, an informative status is noise; beside a kept function it is the reason.
-            if function.decision.action is Action.KEEP or status.severity in SERIOUS or self.options.verbose:
-                yield from self._status(function, status)
-        said = hint(repairs)
-        if said is not None:
-            yield f"{_INDENT}{style.paint(one_line(said), 'cyan')}"
-
-    def _status(self, function: FunctionReport, status: Status) -> Iterator[str]:
-        code = self.options.style.severity(status.severity, f"{status.code} {status.name}")
-        yield f"{_INDENT}{code}: {reason(status, function.facts, self.display)}"
-        if self.options.verbose:
-            yield from self._evidence(status.evidence)
-
-    def _finding(self, finding: Finding) -> Iterator[str]:
-        place = f"{one_line(self.display(finding.path))}:{finding.line}:{finding.column}"
-        code = self.options.style.severity(finding.severity, finding.code)
-        fix = f" [{finding.fix} fix]" if finding.fix else ""
-        yield f"  {place} {code} {finding.name} {one_line(finding.message)}{fix}"
-        if self.options.verbose:
-            yield from self._evidence(finding.evidence)
-
-    def _evidence(self, chain: Iterable[Evidence]) -> Iterator[str]:
-        for step in chain:
-            place = f"{one_line(self.display(step.path))}:{step.line}"
-            yield f"{_INDENT}  - {one_line(step.message)} {self.options.style.paint(f'({place})', 'dim')}"
+        lines += [f"{', '.join(rest)}\n"] if rest else []
+        fixable = counts(self.whole)
+        lines += [page.paragraph(fixable, rest="  ")] if fixable and self.whole.repairs else []
+        yield "".join(lines)
+        yield "".join(problems.unreadable(self.whole, self.display, page))
+        if self.options.assumptions:
+            yield "".join(self._assumptions())
 
     def _actions(self, summary: Summary) -> Iterator[str]:
         names = {
@@ -178,14 +165,13 @@ class _Writer:
             Action.KEEP: "keep",
         }
         for action, name in names.items():
-            number = summary.actions[action]
-            if number or self.options.statistics:
-                yield f"{number:>6,}  {self.options.style.action(action, name)}"
+            yield f"{summary.actions[action]:>6,}  {self.options.page.style.action(action, name)}\n"
         if summary.passed:
-            yield "  pass  " + ", ".join(f"{count.code} {count.number:,}" for count in summary.passed)
+            passed = ", ".join(f"{count.code} {count.number:,}" for count in summary.passed)
+            yield self.options.page.paragraph(f"pass  {passed}", first="  ", rest=" " * 8)
 
     def _table(self, title: str, counts: tuple[Count, ...]) -> Iterator[str]:
         if counts:
-            yield f"{title}:"
+            yield f"{title}:\n"
         for count in counts:
-            yield f"{count.number:>6,}  {count.code} {count.name}"
+            yield f"{count.number:>6,}  {count.code} {count.name}\n"

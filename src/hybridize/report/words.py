@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from hybridize.decide.model import Action, FunctionReport, Report, Status
-from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, TensorType, Ternary
-from hybridize.regex import regex
+from hybridize.decide.model import Action, Confidence, FunctionReport, Report, Status
+from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, TensorType, Ternary, Told
 from hybridize.report.style import one_line
 from hybridize.source.versions import EAGER, Versions
 
@@ -15,8 +14,18 @@ _VERDICTS = {
     Action.CONVERT_TO_EAGER: "to eager",
     Action.RECONFIGURE: "reconfigure",
 }
-_CALLED = regex(r"\bcall(?:s|ed)?\b[^`]*`([^`]+)`")
+_RESTS_ON = {
+    Confidence.SEEN: "calls seen",
+    Confidence.DECLARED: "declared",
+    Confidence.ASSUMED: "assumed",
+}
+#: The preconditions of which the reason is what is traced again and again.
+_TRACED_ANEW = ("P3", "P4")
 _MOST_NAMES = 4
+#: Of a chain of calls so many are named.
+_MOST_HOPS = 3
+#: A difference that rounds to this is none.
+_SAME = 1.05
 
 
 def verdict(function: FunctionReport) -> str:
@@ -26,18 +35,71 @@ def verdict(function: FunctionReport) -> str:
 
 def change(function: FunctionReport) -> str | None:
     """The change to the source in a sentence, or None where the function is kept."""
+    hybridization = function.facts.hybridization
+    if function.decision.action is Action.CONVERT_TO_HYBRID:
+        return edit(function, f" to the definition on line {function.facts.line}")
+    return edit(function, f" on line {hybridization.line}" if hybridization else "")
+
+
+def edit(function: FunctionReport, place: str = "") -> str | None:
+    """The change without its place: "add `@tf.function`", "remove the decorator"; None where the function is kept."""
     decision, hybridization = function.decision, function.facts.hybridization
     arguments = ", ".join(f"{name}={value}" for name, value in decision.arguments)
-    spelled = f"@tf.function({arguments})" if arguments else "@tf.function"
+    spelled = f"`@tf.function({arguments})`" if arguments else "`@tf.function`"
     if decision.action is Action.CONVERT_TO_HYBRID:
-        return one_line(f"add `{spelled}` to the definition on line {function.facts.line}")
-    place = f" on line {hybridization.line}" if hybridization else ""
+        return one_line(f"add {spelled}{place}")
     if decision.action is Action.CONVERT_TO_EAGER:
         what = "decorator" if hybridization is None or hybridization.is_decorator else "call of `tf.function`"
         return f"remove the {what}{place}"
     if decision.action is Action.RECONFIGURE:
-        return one_line(f"make the decorator{place} `{spelled}`")
+        return one_line(f"make the decorator{place} {spelled}")
     return None
+
+
+def gain(function: FunctionReport) -> str | None:
+    """What is expected of the change in a sentence that names both sides; None where nothing is known or changed.
+
+    Where a graph is removed although it is the faster one, what is gained is the time to trace it: no figure says it.
+    """
+    decision = function.decision
+    if decision.benefit is None or decision.action in (Action.KEEP, Action.RECONFIGURE):
+        return None
+    if decision.action is Action.CONVERT_TO_EAGER and decision.benefit >= 1:
+        return None
+    return compared(decision.benefit)
+
+
+def compared(benefit: float) -> str:
+    """How fast the graph is beside eager code, the faster one first: a figure below 1 is never said."""
+    if 1 / _SAME < benefit < _SAME:
+        return "the graph is about as fast as eager code"
+    if benefit >= 1:
+        return f"the graph is about {_times(benefit)} times as fast as eager code"
+    return f"eager code is {f'about {_times(1 / benefit)}' if benefit > 0 else 'many'} times as fast as the graph"
+
+
+def _times(number: float) -> str:
+    return f"{number:.1f}" if number < 100 else f"{number:,.0f}"
+
+
+def cause(function: FunctionReport) -> str:
+    """Why the change is right, in a line, after the precondition: what it is that the precondition asks for."""
+    facts, decision = function.facts, function.decision
+    if decision.precondition in _TRACED_ANEW:
+        met = next((step.message for step in facts.retraces.evidence), _literals_part(facts))
+        text = f"{met}: each is traced anew" if met else "its calls are traced again and again"
+    elif decision.precondition == "P2":
+        text = "no tensor reaches it: its graph does nothing for it"
+    elif decision.precondition == "P6":
+        text = "computes nothing with TensorFlow"
+    else:
+        tensors = [p for p in facts.parameters if p.tensor is Ternary.YES]
+        article = "a " if len(tensors) == 1 else ""
+        taken = f"takes {article}{_named('tensor', tensors)}" if tensors else _parameters_part(facts)
+        no_effect = facts.python_side_effects.value is Ternary.NO
+        text = f"{taken}, no {'side effect or ' if no_effect else ''}retracing"
+    sure = f", {_RESTS_ON[decision.confidence]}" if decision.confidence is not None else ""
+    return one_line(f"{decision.precondition or 'P0'}{sure}: {text}")
 
 
 def summary_of_facts(facts: FunctionFacts) -> str:
@@ -64,11 +126,11 @@ def rests_on(function: FunctionReport) -> str:
 
 
 def grounds(function: FunctionReport) -> str:
-    """The facts in a line, with the expected benefit of a conversion."""
-    benefit = function.decision.benefit
+    """The facts in a line, with what is expected of a change."""
     text = summary_of_facts(function.facts)
-    if benefit is not None and function.decision.action is Action.CONVERT_TO_HYBRID:
-        text += f", about {benefit:.1f} times faster" if benefit >= 1 else ", slower as a graph"
+    gained = gain(function)
+    if gained is not None:
+        text += f", {gained}"
     if function.decision.confidence is not None and function.decision.action is Action.CONVERT_TO_HYBRID:
         text += f", {function.decision.confidence.value}"
     return text
@@ -86,17 +148,40 @@ def sentence(function: FunctionReport) -> str:
 
 def reason(status: Status, facts: FunctionFacts, display: Callable[[str], str]) -> str:
     """The shortest useful text of a status: what, where, and through which calls."""
-    cause = status.evidence[-1] if status.evidence else Evidence(status.message, status.path, status.line)
+    chain = _first_chain(status, facts)
+    last = chain[-1] if chain else Evidence(status.message, status.path, status.line)
     text = status.message
-    if cause.message not in text:
-        text = f"{text}: {cause.message}"
-    place = place_of(cause, facts, display)
+    if last.message not in text:
+        text = f"{text}: {last.message}"
+    place = place_of(last, facts, display)
     if place and place not in text:
         text += f" ({place})"
-    calls = [match.group(1) for step in status.evidence[:-1] if (match := _CALLED.search(step.message))]
-    if calls:
-        text += ", through " + " -> ".join(f"`{name}`" for name in calls)
-    return one_line(text)
+    return one_line(text + through(chain[:-1]))
+
+
+def through(chain: Iterable[Evidence]) -> str:
+    """The calls that lead along a chain, each once and the longest chain in three: ", through `a` -> ... -> `z`"."""
+    names = [f"`{name}`" for name in dict.fromkeys(step.subject for step in chain if step.told is Told.CALL) if name]
+    if len(names) > _MOST_HOPS:
+        names = [*names[: _MOST_HOPS - 1], "...", names[-1]]
+    return f", through {' -> '.join(names)}" if names else ""
+
+
+def steps(chain: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """The steps of a chain, each once: what calls itself comes by the same places again."""
+    return tuple(dict.fromkeys(chain))
+
+
+def _first_chain(status: Status, facts: FunctionFacts) -> tuple[Evidence, ...]:
+    """The evidence of a status up to the cause that its message names.
+
+    Side effects have a chain each, one behind the other, and the message is that of the first; other evidence is one.
+    """
+    effects = [facts.python_side_effects] + ([facts.tracing_effects] if facts.tracing_effects else [])
+    if status.evidence and any(status.evidence == fact.evidence for fact in effects):
+        ends = (place for place, step in enumerate(status.evidence, 1) if step.told is not Told.CALL)
+        return status.evidence[: next(ends, len(status.evidence))]
+    return status.evidence
 
 
 def place_of(evidence: Evidence, facts: FunctionFacts, display: Callable[[str], str]) -> str:
