@@ -1,0 +1,106 @@
+"""`--output-format`: which room's function writes a report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hybridize.decide.model import Report
+
+Render: TypeAlias = "Callable[[Report, argparse.Namespace], str]"
+
+
+def render(report: Report, args: argparse.Namespace) -> str:
+    """The report in the format that was asked for. The formats themselves are imported only where they are used."""
+    return _FORMATS[args.output_format](report, args)
+
+
+def _full(report: Report, args: argparse.Namespace) -> str:
+    from hybridize.cli.output import style_for
+    from hybridize.report import text
+    from hybridize.report.paths import displayer
+
+    options = text.TextOptions(
+        everything=args.everything,
+        quiet=args.quiet and not args.statistics,
+        verbose=args.verbose,
+        statistics=args.statistics,
+        style=style_for(args.output_file),
+    )
+    return text.full(report, displayer(report.project.root), options)
+
+
+def _concise(report: Report, args: argparse.Namespace) -> str:
+    if args.statistics:
+        return _full(report, args)
+    from hybridize.cli.output import style_for
+    from hybridize.report import lines
+    from hybridize.report.paths import displayer
+
+    style = style_for(args.output_file)
+    return lines.concise(report, displayer(report.project.root), style=style, quiet=args.quiet)
+
+
+def _json(report: Report, args: argparse.Namespace) -> str:
+    from hybridize.report.json_report import dumps
+
+    return dumps(report)
+
+
+def _json_lines(report: Report, args: argparse.Namespace) -> str:
+    from hybridize.report.json_report import dump_lines
+
+    return dump_lines(report)
+
+
+def _sarif(report: Report, args: argparse.Namespace) -> str:
+    from hybridize import __version__
+    from hybridize.fixing.offers import Offered
+    from hybridize.report.documentation import load_docs
+    from hybridize.report.sarif import dumps, to_sarif
+
+    display = _slashed(report)
+    log = to_sarif(report, __version__, load_docs(), display, here=os.getcwd(), offers=Offered(report))
+    return dumps(log)
+
+
+def _github(report: Report, args: argparse.Namespace) -> str:
+    from hybridize.report.github import github
+
+    return github(report, _slashed(report))
+
+
+def _gitlab(report: Report, args: argparse.Namespace) -> str:
+    from hybridize.report.gitlab import gitlab
+
+    return gitlab(report, _slashed(report))
+
+
+def _junit(report: Report, args: argparse.Namespace) -> str:
+    from hybridize.report.junit import junit
+
+    return junit(report, _slashed(report))
+
+
+def _slashed(report: Report) -> Callable[[str], str]:
+    """Paths relative to the working folder, with `/` on every system: what services resolve."""
+    from hybridize.report.paths import displayer
+
+    display = displayer(report.project.root)
+    return display if os.sep == "/" else lambda path: display(path).replace(os.sep, "/")
+
+
+_FORMATS: Mapping[str, Render] = {
+    "full": _full,
+    "concise": _concise,
+    "json": _json,
+    "json-lines": _json_lines,
+    "sarif": _sarif,
+    "github": _github,
+    "gitlab": _gitlab,
+    "junit": _junit,
+}

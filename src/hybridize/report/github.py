@@ -1,0 +1,43 @@
+"""Workflow commands of GitHub Actions: annotations on the lines of a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from hybridize.decide.model import Report, Severity
+from hybridize.report.identity import Lines
+from hybridize.report.items import items
+from hybridize.report.style import one_line
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def github(report: Report, display: Callable[[str], str]) -> str:
+    """A command per place; changes to make are notices. `display` gives a path relative to the working folder."""
+    return "".join(f"{line}\n" for line in _commands(report, display))
+
+
+def _commands(report: Report, display: Callable[[str], str]) -> Iterator[str]:
+    lines = Lines(report.project.root)
+    for item in items(report, display=display):
+        path = display(item.path)
+        column = lines.column(item.path, item.line, item.column)
+        properties = {
+            "file": path,
+            "line": str(item.line),
+            "endLine": str(max(item.end_line, item.line)),
+            "col": str(column),
+            "title": f"hybridize ({item.code} {item.name})",
+        }
+        shown = ",".join(f"{key}={_escape_property(value)}" for key, value in properties.items())
+        # Without the place in the text nobody finds it in the log.
+        message = one_line(f"{path}:{item.line}:{column}: {item.code} {item.message}")
+        yield f"::{_LEVELS[item.severity]} {shown}::{_escape(message)}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")
