@@ -1,4 +1,4 @@
-"""Formats for services: GitHub's annotations, GitLab's Code Quality, JUnit. Well-formed, whatever names a project has."""
+"""Formats for services: GitHub's annotations, GitLab's Code Quality, JUnit. Well-formed, whatever the names are."""
 
 from __future__ import annotations
 

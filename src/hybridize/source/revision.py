@@ -14,6 +14,8 @@ from typing import Final
 
 #: What would start another program while objects are read: a monitor, a transport for objects that are not here.
 _SAFE: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never")
+#: Variables for git that are the user's own.
+_KEPT: Final = ("GIT_CONFIG", "GIT_CEILING_DIRECTORIES")
 _SHOWN: Final = 200  # characters of what git says
 
 
@@ -104,7 +106,7 @@ def _is_object(name: str, data: bytes) -> bool:
 def _git(folder: str, *arguments: str) -> bytes:
     """What a command of git prints; raises RevisionError with the first line that it complains with."""
     # A hook of git that runs us says by variables where it is, whatever folder is asked for.
-    environ = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
+    environ = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith(_KEPT)}
     environ |= {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(
