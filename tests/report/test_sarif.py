@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,11 @@ def test_every_code_has_a_page_that_speaks_of_it() -> None:
         if rule["id"] != "E999":
             page = DOCS / (rule["helpUri"].removeprefix(SITE).rstrip("/") + ".md")
             assert rule["id"] in page.read_text(encoding="utf-8")
+
+
+def test_the_address_of_the_pages_is_that_of_the_package() -> None:
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["urls"]["Documentation"] == SITE
 
 
 def fingerprints(report: Report) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""`hybridize check`: decisions and findings; nothing is written, run or imported."""
+"""`hybridize check`: decisions and findings; nothing is run or imported, nor written unless asked for."""
 
 from __future__ import annotations
 
