@@ -174,11 +174,11 @@ def test_fixes_are_what_fix_does(
     validator: jsonschema.Draft4Validator,
 ) -> None:
     (tmp_path / "sub").mkdir()
-    monkeypatch.chdir(tmp_path / "sub")
+    monkeypatch.chdir(tmp_path)
     program = f"# -*- coding: {encoding} -*-\n{PROGRAM}" if encoding == "latin-1" else PROGRAM
-    file = tmp_path / "main.py"
+    file = tmp_path / "sub" / "main.py"
     file.write_text(program, encoding=encoding, newline=newline)
-    log = checked(capsys, "..")
+    log = checked(capsys, "sub")
     validator.validate(log)
     results = {result["ruleId"]: result for result in log["runs"][0]["results"]}
     text = file.read_bytes().decode(encoding)
@@ -186,7 +186,7 @@ def test_fixes_are_what_fix_does(
     def after(code: str) -> tuple[str, dict[str, Any]]:
         (fix,) = results[code]["fixes"]
         (change,) = fix["artifactChanges"]
-        assert change["artifactLocation"] == {"uri": "../main.py", "uriBaseId": "SRCROOT"}
+        assert change["artifactLocation"] == {"uri": "sub/main.py", "uriBaseId": "SRCROOT"}
         return replaced(text, change["replacements"]), fix["properties"]
 
     new, properties = after("P1")

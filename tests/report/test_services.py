@@ -18,6 +18,7 @@ from hybridize.report.github import github
 from hybridize.report.gitlab import gitlab
 from hybridize.report.items import items
 from hybridize.report.junit import junit
+from hybridize.report.sarif import to_sarif
 
 from .samples import CLEAN, CONVERT, DEHYBRIDIZE, FINDING, KEEP, SAMPLE, facts, status
 
@@ -162,3 +163,25 @@ def test_junit_is_read_by_others() -> None:
 def test_no_format_needs_more_than_ascii_to_name_a_file(write: Callable[[Report, Callable[[str], str]], str]) -> None:
     odd = replace(SAMPLE, functions=(), findings=(), errors=(FileError("caf\udce9.py", 3, "bad"),))
     assert write(odd, str).encode("utf-8", "backslashreplace").decode().count("dce9") >= 1
+
+
+class InNotebooks:
+    """Shows paths as they are, and knows where a place is in the file."""
+
+    def __call__(self, path: str) -> str:
+        return path
+
+    def position(self, path: str, line: int, column: int) -> tuple[int, int]:
+        return line + 1000, column + 100
+
+
+def test_places_are_those_in_the_file_itself() -> None:
+    report = replace(SAMPLE, functions=(), errors=())
+    assert "line=1008,endLine=1008,col=105" in github(report, InNotebooks())
+    assert json.loads(gitlab(report, InNotebooks()))[0]["location"]["lines"] == {"begin": 1008, "end": 1008}
+    case = ET.fromstring(junit(report, InNotebooks())).find(".//testcase")
+    assert case is not None
+    assert case.get("line") == "1008"
+    result = to_sarif(report, "1", {}, InNotebooks())["runs"][0]["results"][0]
+    region = result["locations"][0]["physicalLocation"]["region"]
+    assert region == {"startLine": 1008, "startColumn": 105, "endLine": 1008, "endColumn": 120}

@@ -10,6 +10,7 @@ from typing import TypeAlias
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hybridize.decide.model import Report
+    from hybridize.report.positions import Display
 
 Render: TypeAlias = "Callable[[Report, argparse.Namespace], str]"
 
@@ -22,7 +23,6 @@ def render(report: Report, args: argparse.Namespace) -> str:
 def _full(report: Report, args: argparse.Namespace) -> str:
     from hybridize.cli.output import style_for
     from hybridize.report import text
-    from hybridize.report.paths import displayer
 
     options = text.TextOptions(
         everything=args.everything,
@@ -31,7 +31,7 @@ def _full(report: Report, args: argparse.Namespace) -> str:
         statistics=args.statistics,
         style=style_for(args.output_file),
     )
-    return text.full(report, displayer(report.project.root), options)
+    return text.full(report, _display(report), options)
 
 
 def _concise(report: Report, args: argparse.Namespace) -> str:
@@ -39,10 +39,9 @@ def _concise(report: Report, args: argparse.Namespace) -> str:
         return _full(report, args)
     from hybridize.cli.output import style_for
     from hybridize.report import lines
-    from hybridize.report.paths import displayer
 
     style = style_for(args.output_file)
-    return lines.concise(report, displayer(report.project.root), style=style, quiet=args.quiet)
+    return lines.concise(report, _display(report), style=style, quiet=args.quiet)
 
 
 def _json(report: Report, args: argparse.Namespace) -> str:
@@ -63,35 +62,33 @@ def _sarif(report: Report, args: argparse.Namespace) -> str:
     from hybridize.report.documentation import load_docs
     from hybridize.report.sarif import dumps, to_sarif
 
-    display = _slashed(report)
-    log = to_sarif(report, __version__, load_docs(), display, here=os.getcwd(), offers=Offered(report))
+    log = to_sarif(report, __version__, load_docs(), _display(report), here=os.getcwd(), offers=Offered(report))
     return dumps(log)
 
 
 def _github(report: Report, args: argparse.Namespace) -> str:
     from hybridize.report.github import github
 
-    return github(report, _slashed(report))
+    return github(report, _display(report))
 
 
 def _gitlab(report: Report, args: argparse.Namespace) -> str:
     from hybridize.report.gitlab import gitlab
 
-    return gitlab(report, _slashed(report))
+    return gitlab(report, _display(report))
 
 
 def _junit(report: Report, args: argparse.Namespace) -> str:
     from hybridize.report.junit import junit
 
-    return junit(report, _slashed(report))
+    return junit(report, _display(report))
 
 
-def _slashed(report: Report) -> Callable[[str], str]:
-    """Paths relative to the working folder, with `/` on every system: what services resolve."""
+def _display(report: Report) -> Display:
+    """Paths relative to the working folder."""
     from hybridize.report.paths import displayer
 
-    display = displayer(report.project.root)
-    return display if os.sep == "/" else lambda path: display(path).replace(os.sep, "/")
+    return displayer(report.project.root)
 
 
 _FORMATS: Mapping[str, Render] = {

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from hybridize.decide.model import Report, Severity
-from hybridize.report.identity import Lines
 from hybridize.report.items import items
+from hybridize.report.positions import Display, Positions
 from hybridize.report.style import one_line
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
-def github(report: Report, display: Callable[[str], str]) -> str:
+def github(report: Report, display: Display) -> str:
     """A command per place; changes to make are notices. `display` gives a path relative to the working folder."""
     return "".join(f"{line}\n" for line in _commands(report, display))
 
 
-def _commands(report: Report, display: Callable[[str], str]) -> Iterator[str]:
-    lines = Lines(report.project.root)
+def _commands(report: Report, display: Display) -> Iterator[str]:
+    places = Positions(report, display)
     for item in items(report, display=display):
-        path = display(item.path)
-        column = lines.column(item.path, item.line, item.column)
+        path, (line, column) = places(item.path), places.start(item)
         properties = {
             "file": path,
-            "line": str(item.line),
-            "endLine": str(max(item.end_line, item.line)),
+            "line": str(line),
+            "endLine": str(places.end(item)[0]),
             "col": str(column),
             "title": f"hybridize ({item.code} {item.name})",
         }
         shown = ",".join(f"{key}={_escape_property(value)}" for key, value in properties.items())
         # Without the place in the text nobody finds it in the log.
-        message = one_line(f"{path}:{item.line}:{column}: {item.code} {item.message}")
+        message = one_line(f"{path}:{line}:{column}: {item.code} {item.message}")
         yield f"::{_LEVELS[item.severity]} {shown}::{_escape(message)}"
 
 

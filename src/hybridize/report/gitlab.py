@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 from hybridize.decide.model import Report, Severity
 from hybridize.report.identity import fingerprints
 from hybridize.report.items import items
+from hybridize.report.positions import Display, Positions
 from hybridize.report.style import one_line
 
 _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
 
 
-def gitlab(report: Report, display: Callable[[str], str]) -> str:
+def gitlab(report: Report, display: Display) -> str:
     """A JSON array, an entry per place and line of the text; ASCII. `display` as for the other formats.
 
     GitLab takes entries with the fingerprint of one in the target branch for old ones: it does not follow line numbers.
     """
+    places = Positions(report, display)
     entries = [
         {
             "description": one_line(f"{item.code} {item.name}: {item.message}"),
@@ -25,8 +26,8 @@ def gitlab(report: Report, display: Callable[[str], str]) -> str:
             "fingerprint": fingerprint,
             "severity": _SEVERITIES[item.severity],
             "location": {
-                "path": display(item.path),
-                "lines": {"begin": item.line, "end": max(item.end_line, item.line)},
+                "path": places(item.path),
+                "lines": {"begin": places.start(item)[0], "end": places.end(item)[0]},
             },
         }
         for item, fingerprint, _ in fingerprints(report, items(report, display=display))

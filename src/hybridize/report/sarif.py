@@ -11,10 +11,11 @@ from urllib.parse import quote
 from hybridize.decide.model import Report, Severity
 from hybridize.records import dataclass
 from hybridize.report.codes import CodeDocs
-from hybridize.report.identity import Lines, fingerprints
+from hybridize.report.identity import fingerprints
 from hybridize.report.items import Item, items
 from hybridize.report.links import help_uri
 from hybridize.report.paths import all_errors
+from hybridize.report.positions import Display, Positions
 from hybridize.rewrite.model import Edit
 from hybridize.rewrite.text import SourceText
 
@@ -45,7 +46,7 @@ def to_sarif(
     report: Report,
     version: str,
     docs: CodeDocs,
-    display: Callable[[str], str] = str,
+    display: Display = str,
     *,
     here: str | None = None,
     offers: Offers = lambda item: (),
@@ -104,10 +105,9 @@ def _rule(code: str, name: str, docs: CodeDocs) -> Json:
 class _Writer:
     """Writes the results of one report."""
 
-    def __init__(self, report: Report, display: Callable[[str], str], offers: Offers) -> None:
-        self._display = display
+    def __init__(self, report: Report, display: Display, offers: Offers) -> None:
+        self._places = Positions(report, display)
         self._offers = offers
-        self._lines = Lines(report.project.root)
         self._texts: dict[str, SourceText] = {}
 
     def result(self, item: Item, rule: int, fingerprint: str, number: int) -> Json:
@@ -129,7 +129,9 @@ class _Writer:
                 {
                     "id": number,
                     "message": {"text": step.message},
-                    "physicalLocation": self._location(step.path, {"startLine": max(step.line, 1)}),
+                    "physicalLocation": self._location(
+                        step.path, {"startLine": self._places.at(step.path, max(step.line, 1))[0]}
+                    ),
                 }
                 for number, step in enumerate(item.evidence, 1)
             ]
@@ -139,18 +141,18 @@ class _Writer:
         return result
 
     def _region(self, item: Item) -> Json:
-        column = self._lines.column(item.path, item.line, item.column)
-        region: Json = {"startLine": item.line, "startColumn": column}
-        if (item.end_line, item.end_column) > (item.line, item.column):
-            end = self._lines.column(item.path, item.end_line, item.end_column)
-            region |= {"endLine": item.end_line, "endColumn": end}
+        line, column = self._places.start(item)
+        region: Json = {"startLine": line, "startColumn": column}
+        end_line, end_column = self._places.end(item)
+        if (end_line, end_column) > (line, column):
+            region |= {"endLine": end_line, "endColumn": end_column}
         return region
 
     def _location(self, path: str, region: Json) -> Json:
         return {"artifactLocation": self._artifact(path), "region": region}
 
     def _artifact(self, path: str) -> Json:
-        shown = self._display(path)
+        shown = self._places(path)
         if os.path.isabs(shown):
             return {"uri": "file:///" + _uri(shown).lstrip("/")}
         return {"uri": _uri(shown), "uriBaseId": _HERE}
