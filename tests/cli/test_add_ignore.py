@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hybridize.cli import main
+from hybridize.rewrite.journal import Journal
 
 from .test_living_with_it import PROGRAM
 
@@ -112,3 +113,12 @@ def test_a_file_that_is_read_only_is_left(folder: Path, capsys: pytest.CaptureFi
     assert main(ADD) == 1
     assert "main.py: not written: the file is read-only" in capsys.readouterr().err
     assert (folder / "main.py").read_text() == PROGRAM
+
+
+def test_a_run_of_fix_with_tests_is_not_disturbed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal = Journal.open(folder)
+    assert main(ADD) == 2
+    assert "another run of `fix --verify-with` is at work here" in capsys.readouterr().err
+    assert (folder / "main.py").read_text() == PROGRAM
+    journal.close()
+    assert main(ADD) == 0

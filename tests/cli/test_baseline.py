@@ -98,6 +98,8 @@ def test_what_was_not_looked_at_is_not_pruned(folder: Path) -> None:
     (folder / "sub" / "other.py").write_text("import tensorflow as tf\n")
     main([*CHECK, "sub", "--prune"])
     assert {e["path"] for e in entries(folder)} == {"main.py"}
+    main([*CHECK, "--ignore", "convert-to-hybrid,HY,P2,P3,P4,P6,P7", "--prune"])
+    assert entries(folder) == [e for e in before if e["path"] == "main.py"]
     main([*CHECK, "--select", "P1", "--prune"])
     assert {e["code"] for e in entries(folder)} == {e["code"] for e in before} - {"P1"}
     (folder / "main.py").write_text("def f(:\n")
@@ -115,6 +117,10 @@ def test_what_was_not_looked_at_is_not_pruned(folder: Path) -> None:
         (["--write-baseline"], "--write-baseline needs --baseline FILE"),
         (["--baseline", "b", "--write-baseline", "--prune"], "--write-baseline does not go with --prune"),
         (["--baseline", "b", "--write-baseline", "--since", "HEAD"], "--write-baseline does not go with --since"),
+        (
+            ["--add-ignore", "--output-format", "json"],
+            "--add-ignore writes comments and no report: it goes with no --output-format or --output-file",
+        ),
         (["--reason", "x"], "--reason needs --add-ignore"),
         (["--add-ignore", "--reason", "a # b"], "--reason takes a line of text without `#`"),
         (["--add-ignore", "--reason", "a\nb"], "--reason takes a line of text without `#`"),

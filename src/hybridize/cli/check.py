@@ -92,9 +92,11 @@ def exit_code(report: Report, *, exit_zero: bool = False) -> int:
 
 
 def _add_ignore(args: argparse.Namespace, paths: list[str], config: Config, narrowing: Narrowing) -> int:
+    from hybridize.cli.safeguard import refuse_unfinished
     from hybridize.cli.session import analyze, analyze_again
     from hybridize.report.select import selected
 
+    refuse_unfinished(paths)
     first = analyze(paths, config, repairs=False)
 
     def look(contents: Mapping[str, bytes]) -> Report:

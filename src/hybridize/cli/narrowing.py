@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hybridize.cli.errors import ERROR, NOTHING, SOMETHING, UsageError
+from hybridize.cli.options import FORMATS
 from hybridize.cli.output import complain
 from hybridize.config import Config
 
@@ -51,6 +52,8 @@ def check_narrowing(args: argparse.Namespace) -> None:
         for other in others:
             if getattr(args, name) and getattr(args, other):
                 raise UsageError(f"{option} does not go with {_NAMES[other]}")
+    if args.add_ignore and (args.output_file or args.output_format != FORMATS[0]):
+        raise UsageError("--add-ignore writes comments and no report: it goes with no --output-format or --output-file")
     if args.reason is not None:
         if not args.add_ignore:
             raise UsageError("--reason needs --add-ignore")
@@ -98,11 +101,15 @@ class Narrowing:
         if self._known is None or self._file is None:
             return
         from hybridize.report.baseline import prune
+        from hybridize.report.documentation import load_docs
         from hybridize.report.select import is_selected
 
-        pruned = prune(
-            self._known, report, self._file, paths, lambda c: is_selected(c, "", config.select, config.ignore)
-        )
+        names = {doc.code: doc.name for doc in load_docs().values()} if config.select or config.ignore else {}
+
+        def is_said(code: str) -> bool:
+            return is_selected(code, names.get(code, ""), config.select, config.ignore)
+
+        pruned = prune(self._known, report, self._file, paths, is_said)
         if not pruned.gone:
             return
         gone = _entries(pruned.gone)
