@@ -67,7 +67,7 @@ def log_of(report: Report) -> dict[str, Any]:
 
 
 def checked(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
-    main(["check", "--output-format", "sarif", "--all-safe", *options])
+    main(["check", "--output-format", "sarif", *options])
     log: dict[str, Any] = json.loads(capsys.readouterr().out)
     return log
 
@@ -178,7 +178,7 @@ def test_fixes_are_what_fix_does(
     program = f"# -*- coding: {encoding} -*-\n{PROGRAM}" if encoding == "latin-1" else PROGRAM
     file = tmp_path / "sub" / "main.py"
     file.write_text(program, encoding=encoding, newline=newline)
-    log = checked(capsys, "sub")
+    log = checked(capsys, "--all-safe", "sub")
     validator.validate(log)
     results = {result["ruleId"]: result for result in log["runs"][0]["results"]}
     text = file.read_bytes().decode(encoding)
@@ -212,11 +212,25 @@ def test_a_notebook_is_mended_in_its_json(
     notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     file = tmp_path / "notes.ipynb"
     file.write_text(json.dumps(notebook, indent=1, ensure_ascii=False), encoding="utf-8")
-    log = checked(capsys)
+    log = checked(capsys, "--all-safe")
     (result,) = [each for each in log["runs"][0]["results"] if each["ruleId"] == "P1"]
     (change,) = result["fixes"][0]["artifactChanges"]
     new = json.loads(replaced(file.read_text(encoding="utf-8"), change["replacements"]))
     assert "".join(new["cells"][0]["source"]) == PROGRAM.replace("def step", "@tf.function\ndef step")
+
+
+def test_what_is_compiled_may_differ_in_its_last_digits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "main.py").write_text(
+        "import tensorflow as tf\n\ndef small(x):\n    for _ in range(40):\n        x = tf.sin(x) * 0.5 + x\n"
+        "    return x\n\nx = tf.ones([10])\nfor n in range(100):\n    small(x)\n"
+    )
+    (result,) = checked(capsys, "--jit-compile", "--tensorflow-version", "2.16")["runs"][0]["results"]
+    (fix,) = result["fixes"]
+    assert "jit_compile=True" in fix["description"]["text"]
+    assert fix["properties"] == {"safe": False, "doubt": "the last digits of floating-point results may differ"}
 
 
 def test_what_is_left_to_the_user_has_no_fix(
