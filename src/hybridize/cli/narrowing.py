@@ -124,6 +124,7 @@ def add_comments(args: argparse.Namespace, look: Callable[[Mapping[str, bytes]],
     """`--add-ignore`: writes the comments, and says what is left."""
     from hybridize.fixing.ignoring import ignore_all
     from hybridize.report.paths import displayer
+    from hybridize.report.style import one_line
     from hybridize.report.words import counted
     from hybridize.rewrite import apply
 
@@ -135,9 +136,9 @@ def add_comments(args: argparse.Namespace, look: Callable[[Mapping[str, bytes]],
     what = counted(done.comments, "comment") if not refused else "comments"
     complain(f"{what} written in {counted(written, 'file')}", label="note")
     for each in refused:
-        complain(f"{display(str(each.path))}: {each.error}")
+        complain(one_line(f"{display(str(each.path))}: {each.error}"))
     for item, why in done.left:
-        complain(f"{display(item.path)}:{item.line}: {item.code} {item.name}: {why}", label="left")
+        complain(one_line(f"{display(item.path)}:{item.line}: {item.code} {item.name}: {why}"), label="left")
     if missing:
         return ERROR
     return SOMETHING if (refused or done.left) and not args.exit_zero else NOTHING

@@ -67,7 +67,10 @@ def read_baseline(file: Path) -> Known:
             raise BaselineError(f"{file}: written by another version of hybridize; write it anew")
         known: Known = Counter()
         for entry in data["entries"]:
-            identity = Identity(entry["path"], entry["code"], entry.get("function", ""), entry.get("text", ""))
+            said = (entry["path"], entry["code"], entry.get("function", ""), entry.get("text", ""))
+            if not all(isinstance(each, str) for each in said):
+                raise TypeError("an entry is made of texts")
+            identity = Identity(*said)
             known[identity] += int(entry.get("count", 1))
         return known
     except OSError as error:
