@@ -14,7 +14,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from hybridize.config import FROM_COMMAND_LINE, FROM_DEFAULT, Config, ConfigError, load_config
 from hybridize.decide.model import Assumption, FileError, ProjectInfo, Report
@@ -140,7 +140,7 @@ def describe(code: str) -> CodeDoc:
 
 
 def to_dict(result: Report | Fixes) -> dict[str, Any]:
-    """A result as the data that `--output-format json` prints (docs/json.md); `schema` describes that of a report."""
+    """A result as the data that `--output-format json` prints (docs/json.md); `schema` describes it."""
     if isinstance(result, Report):
         from hybridize.report.json_report import to_dict as of_report
 
@@ -150,13 +150,13 @@ def to_dict(result: Report | Fixes) -> dict[str, Any]:
     return of_fixes(result, result.functions)
 
 
-def schema() -> dict[str, Any]:
-    """The JSON schema of what `hybridize check --output-format json` prints."""
+def schema(command: Literal["check", "fix"] = "check") -> dict[str, Any]:
+    """The JSON schema of what a command prints with `--output-format json`."""
     import json
 
-    from hybridize.report.json_report import schema_text
+    from hybridize.report.json_report import FIX_SCHEMA, schema_text
 
-    data: dict[str, Any] = json.loads(schema_text())
+    data: dict[str, Any] = json.loads(schema_text(FIX_SCHEMA) if command == "fix" else schema_text())
     return data
 
 

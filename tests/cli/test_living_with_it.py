@@ -101,7 +101,16 @@ def test_a_baseline_hides_what_was_there_and_survives_shifts(
     assert [name for name, action in actions(report).items() if action != "keep"] == ["triple"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"version": 99, "entries": []}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"version": 99, "entries": []}',
+        '{"version": 2, "entries": [3]}',
+        '{"version": 2, "entries": [{"path": 3, "code": "P1"}]}',
+    ],
+)
 def test_a_broken_baseline_is_a_usage_error(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "baseline.json").write_text(text)
     assert main(["check", str(project(tmp_path)), "--baseline", str(tmp_path / "baseline.json")]) == 2

@@ -1,18 +1,25 @@
-"""`hybridize check`: decisions and findings; nothing is written, run or imported."""
+"""`hybridize check`: decisions and findings; nothing is run or imported, nor written unless asked for."""
 
 from __future__ import annotations
 
 import argparse
 
 from hybridize.cli.errors import ERROR, NOTHING, SOMETHING, UsageError
+from hybridize.cli.narrowing import Narrowing, add_comments, add_narrowing, check_narrowing
 from hybridize.cli.options import FORMATS, add_config_options, add_output_options, add_paths, add_verbosity, one_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hybridize.config import Config
     from hybridize.decide.model import Report
 
-_EPILOG = "Exit code 0: nothing to report, 1: something, or a file that cannot be read or parsed, 2: an error."
-_SHOW_REPAIRS = ("full", "json", "json-lines")
+_EPILOG = (
+    "Exit code 0: nothing to report (or --exit-zero), 1: something, or a file that cannot be read or parsed, "
+    "2: an error."
+)
+_SHOW_REPAIRS = ("full", "json", "json-lines", "sarif")
 _DEBUG = ("ir", "flow", "facts")
 
 
@@ -34,23 +41,21 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--assumptions", action="store_true", help="list what rests on assumptions, too")
     parser.add_argument("--statistics", action="store_true", help="only the counts")
-    parser.add_argument("--baseline", metavar="FILE", help="do not report what this file lists")
-    parser.add_argument(
-        "--write-baseline", action="store_true", help="write everything there is to report into the baseline file"
-    )
+    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there is something to report")
     parser.add_argument(
         "--json-schema", action="store_true", help="print the JSON schema of --output-format json, and nothing else"
     )
     add_verbosity(parser)
+    add_narrowing(parser)
     add_config_options(parser)
     parser.add_argument("--debug", type=one_of(*_DEBUG), help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Analyze, report, and say by the exit code whether there is something to do."""
+    from hybridize.cli.formats import render
     from hybridize.cli.output import deliver
     from hybridize.cli.session import analyze, configure, paths_of
-    from hybridize.report.summary import has_something_to_report
 
     if args.json_schema:
         from hybridize.report.json_report import schema_text
@@ -69,65 +74,39 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("--debug is not part of this installation")
         deliver(show([Path(path) for path in paths], config, args.debug), args.output_file)
         return NOTHING
-    if args.write_baseline and not args.baseline:
-        raise UsageError("--write-baseline needs --baseline FILE")
+    check_narrowing(args)
+    narrowing = Narrowing(args, paths)
+    if args.add_ignore:
+        return _add_ignore(args, paths, config, narrowing)
     report = analyze(paths, config, repairs=args.output_format in _SHOW_REPAIRS and not args.write_baseline)
-    if args.baseline:
-        report = _with_baseline(report, args)
-        if args.write_baseline:
-            return NOTHING
-    deliver(_render(report, args), args.output_file)
+    if args.write_baseline:
+        narrowing.write(report)
+        return ERROR if report.missing else NOTHING
+    narrowing.tidy(report, paths, config)
+    report = narrowing.narrow(report)
+    deliver(render(report, args), args.output_file)
+    return exit_code(report, exit_zero=args.exit_zero)
+
+
+def exit_code(report: Report, *, exit_zero: bool = False) -> int:
+    """What a report means for the exit code, whatever the format; a mistake in the command is one all the same."""
+    from hybridize.report.summary import has_something_to_report
+
     if report.missing:
         return ERROR
-    return SOMETHING if has_something_to_report(report) else NOTHING
+    return SOMETHING if has_something_to_report(report) and not exit_zero else NOTHING
 
 
-def _with_baseline(report: Report, args: argparse.Namespace) -> Report:
-    from pathlib import Path
+def _add_ignore(args: argparse.Namespace, paths: list[str], config: Config, narrowing: Narrowing) -> int:
+    from hybridize.cli.safeguard import refuse_unfinished
+    from hybridize.cli.session import analyze, analyze_again
+    from hybridize.report.select import selected
 
-    from hybridize.cli.output import complain
-    from hybridize.report.baseline import BaselineError, read_baseline, without_baseline, write_baseline
+    refuse_unfinished(paths)
+    first = analyze(paths, config, repairs=False)
 
-    file = Path(args.baseline)
-    try:
-        if args.write_baseline:
-            number = write_baseline(report, file)
-            complain(f"{number} entries written to {file}", label="note")
-            return report
-        return without_baseline(report, read_baseline(file))
-    except BaselineError as error:
-        raise UsageError(str(error)) from None
+    def look(contents: Mapping[str, bytes]) -> Report:
+        report = selected(analyze_again(paths, config, contents, repairs=False), config) if contents else first
+        return narrowing.narrow(report, contents)
 
-
-def _render(report: Report, args: argparse.Namespace) -> str:
-    from hybridize.cli.output import page_for
-
-    if args.output_format in ("json", "json-lines"):
-        from hybridize.report import json_report
-
-        return json_report.dumps(report) if args.output_format == "json" else json_report.dump_lines(report)
-    if args.output_format == "sarif":
-        from hybridize import __version__
-        from hybridize.report import sarif
-        from hybridize.report.documentation import load_docs
-
-        return sarif.dumps(report, __version__, load_docs())
-    from hybridize.cli.session import paths_of
-    from hybridize.report import lines, text
-    from hybridize.report.paths import displayer
-
-    if args.output_format == "github":
-        return lines.github(report)
-    display, page = displayer(report.project.root), page_for(args.output_file)
-    if args.output_format == "concise" and not args.statistics:
-        return lines.concise(report, display, style=page.style, quiet=args.quiet)
-    options = text.TextOptions(
-        everything=args.everything,
-        quiet=args.quiet and not args.statistics,
-        verbose=args.verbose,
-        statistics=args.statistics,
-        assumptions=args.assumptions,
-        page=page,
-        paths=paths_of(args),
-    )
-    return text.full(report, display, options)
+    return add_comments(args, look, bool(first.missing))

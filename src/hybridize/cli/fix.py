@@ -37,6 +37,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "-i", "--interactive", action="store_true", help="one change at a time: its diff, its reason, and a question"
     )
     add_output_options(parser, ("full", "concise", "json"))
+    parser.add_argument(
+        "--json-schema", action="store_true", help="print the JSON schema of --output-format json, and nothing else"
+    )
     add_verbosity(parser)
     add_config_options(parser)
     group = parser.add_argument_group("keep only what a run of your program confirms (this executes user code)")
@@ -71,6 +74,11 @@ def run(args: argparse.Namespace) -> int:
     from hybridize.cli.session import configure, paths_of, planner_of, run_analysis
     from hybridize.report.select import selected
 
+    if args.json_schema:
+        from hybridize.report.json_report import FIX_SCHEMA, schema_text
+
+        deliver(schema_text(FIX_SCHEMA), args.output_file)
+        return NOTHING
     if args.interactive and (args.diff or args.output_format != "full" or args.output_file):
         raise UsageError("--interactive goes with neither --diff nor another output")
     check_arguments(args)

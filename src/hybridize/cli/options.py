@@ -9,7 +9,7 @@ from typing import Any
 from hybridize.cli.parser import did_you_mean
 from hybridize.config import OPTIONS
 
-FORMATS = ("full", "concise", "json", "json-lines", "github", "sarif")
+FORMATS = ("full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit")
 _METAVARS = {
     "codes": "CODES",
     "strings": "PATTERN",

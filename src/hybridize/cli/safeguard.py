@@ -63,19 +63,32 @@ def check_arguments(args: argparse.Namespace) -> None:
 
 def put_back(args: argparse.Namespace, paths: Sequence[str]) -> None:
     """Restores what a run with --verify-with that was cut off has left changed; raises UsageError if one is at work."""
-    from hybridize.rewrite.journal import JournalError, find, recover
+    from hybridize.rewrite.journal import recover
 
-    try:
-        journals = find(Path(os.path.realpath(path)) for path in (".", *paths))
-    except JournalError as error:
-        raise UsageError(str(error)) from None
-    if journals and args.diff:
-        raise UsageError(f"{journals[0]}: a run that was cut off has left files changed; `fix` puts them back")
+    if args.diff:
+        refuse_unfinished(paths)
+    journals = _journals(paths)
     for folder in journals:
         done, left = recover(folder)
         for place in done:
             complain(f"{place}: put back: a run that was cut off had left it changed", label="note")
         _tell(left)
+
+
+def refuse_unfinished(paths: Sequence[str]) -> None:
+    """Raises UsageError where a run with --verify-with is at work, or was cut off and has left files changed."""
+    journals = _journals(paths)
+    if journals:
+        raise UsageError(f"{journals[0]}: a run that was cut off has left files changed; `fix` puts them back")
+
+
+def _journals(paths: Sequence[str]) -> list[Path]:
+    from hybridize.rewrite.journal import JournalError, find
+
+    try:
+        return find(Path(os.path.realpath(path)) for path in (".", *paths))
+    except JournalError as error:
+        raise UsageError(str(error)) from None
 
 
 def safeguard(args: argparse.Namespace, plan: Fixes, plan_of: Callable[[frozenset[str]], Fixes]) -> tuple[Fixes, Trial]:

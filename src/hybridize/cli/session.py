@@ -58,14 +58,16 @@ def run_analysis(paths: Sequence[str], config: Config, *, repairs: bool = True) 
     return report
 
 
-def analyze_again(paths: Sequence[str], config: Config, contents: Mapping[str, bytes]) -> Report:
+def analyze_again(
+    paths: Sequence[str], config: Config, contents: Mapping[str, bytes], *, repairs: bool = True
+) -> Report:
     """The report on the project with other contents of some files; nobody is told anything."""
     from hybridize.api import analyze as analyze_paths
     from hybridize.caching.store import open_store
 
     with Progress() as progress:
         places, store = [Path(path) for path in paths], open_store(config)
-        return analyze_paths(places, config, progress=progress, contents=contents, store=store)
+        return analyze_paths(places, config, progress=progress, contents=contents, repairs=repairs, store=store)
 
 
 def planner_of(args: argparse.Namespace, paths: Sequence[str], config: Config, report: Report) -> Planner:

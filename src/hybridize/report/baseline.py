@@ -1,131 +1,143 @@
 """`--baseline`: what was there when an old project started to use the tool is not reported again.
 
-An entry is a fingerprint of code, path, function and the text of the line, not of its number: it survives lines that
-are added or removed elsewhere. The same text twice in a function makes two entries.
+The file lists what each entry is (`identity`): path, code, function and text of the line, an entry per line of JSON.
+It survives lines that are added or removed elsewhere. Paths count from the file's own folder, wherever it is used from.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections import Counter
-from functools import cache
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-from hybridize.decide.model import Action, Finding, FunctionReport, Report
-from hybridize.facts.model import Mode
-from hybridize.records import replace
-from hybridize.report.summary import SERIOUS
+from hybridize.decide.model import Report
+from hybridize.records import dataclass, replace
+from hybridize.report.identity import Identity, Lines, identity_of
+from hybridize.report.items import Item, Kind, items, only_items
+from hybridize.report.paths import all_errors
 
-_VERSION: Final = 1
+_VERSION: Final = 2
+
+#: How often each thing is known; paths as in the file.
+Known: TypeAlias = "Counter[Identity]"
 
 
 class BaselineError(Exception):
     """A baseline file that cannot be used; its text is one line that names the file."""
 
 
-def write_baseline(report: Report, file: Path) -> int:
-    """Writes down everything that a report has to say; returns how many entries there are."""
-    entries = sorted(_fingerprints(report).items())
-    data = {"version": _VERSION, "entries": [{"fingerprint": key, "count": n} for key, n in entries]}
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """A baseline without what no longer occurs: what stays, and how many entries are gone."""
+
+    kept: Known
+    gone: int
+
+
+def write_baseline(known: Known, file: Path) -> None:
+    """Replaces the file as a whole; raises `BaselineError`."""
+    entries = [
+        {"path": each.path, "code": each.code, "function": each.function, "text": each.text, "count": number}
+        for each, number in sorted(known.items())
+    ]
+    body = ",".join("\n  " + json.dumps(_short(entry)) for entry in entries)
+    text = f'{{"version": {_VERSION},\n "entries": [{body}\n ]}}\n'
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        temporary.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, file)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise BaselineError(f"{file}: cannot be written: {(error.strerror or str(error)).lower()}") from None
-    return sum(n for _, n in entries)
 
 
-def read_baseline(file: Path) -> Counter[str]:
+def _short(entry: dict[str, Any]) -> dict[str, Any]:
+    """The entry without what goes without saying."""
+    return {key: value for key, value in entry.items() if value not in ("", 1)}
+
+
+def read_baseline(file: Path) -> Known:
     """The entries of a baseline; raises `BaselineError`."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         if data["version"] != _VERSION:
             raise BaselineError(f"{file}: written by another version of hybridize; write it anew")
-        return Counter({str(entry["fingerprint"]): int(entry["count"]) for entry in data["entries"]})
+        known: Known = Counter()
+        for entry in data["entries"]:
+            said = (entry["path"], entry["code"], entry.get("function", ""), entry.get("text", ""))
+            if not all(isinstance(each, str) for each in said):
+                raise TypeError("an entry is made of texts")
+            identity = Identity(*said)
+            known[identity] += int(entry.get("count", 1))
+        return known
     except OSError as error:
         raise BaselineError(f"{file}: cannot be read: {(error.strerror or str(error)).lower()}") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise BaselineError(f"{file}: is no baseline") from None
 
 
-def without_baseline(report: Report, known: Counter[str]) -> Report:
-    """The report without what a baseline knows: as many of each fingerprint as it counts."""
-    left = Counter(known)
-    lines = _Lines(report)
-
-    def is_new(fingerprint: str) -> bool:
-        left[fingerprint] -= 1
-        return left[fingerprint] < 0
-
-    functions = []
-    for function in report.functions:
-        if _acts(function) and not is_new(_of_decision(function)):
-            function = replace(function, decision=replace(function.decision, action=Action.KEEP))
-        if function.facts.mode is Mode.HYBRID:
-            kept = tuple(
-                s
-                for s in function.statuses
-                if s.severity not in SERIOUS or is_new(lines.of(s.code, s.path, s.line, function.facts.id))
-            )
-            function = replace(function, statuses=kept)
-        functions.append(function)
-    findings = tuple(f for f in report.findings if is_new(_of_finding(f, lines)))
-    return replace(report, functions=tuple(functions), findings=findings)
+def entries_of(report: Report, file: Path) -> Known:
+    """All that a report has to say but errors, as entries of a baseline in this file."""
+    identify = _identifier(report, file)
+    return Counter(identify(item) for item in items(report) if item.kind is not Kind.ERROR)
 
 
-def _fingerprints(report: Report) -> Counter[str]:
-    found: Counter[str] = Counter()
-    lines = _Lines(report)
-    for function in report.functions:
-        if _acts(function):
-            found[_of_decision(function)] += 1
-        if function.facts.mode is Mode.HYBRID:
-            for s in function.statuses:
-                if s.severity in SERIOUS:
-                    found[lines.of(s.code, s.path, s.line, function.facts.id)] += 1
-    for finding in report.findings:
-        found[_of_finding(finding, lines)] += 1
-    return found
+def without_baseline(report: Report, known: Known, file: Path, contents: Mapping[str, bytes] | None = None) -> Report:
+    """The report without what the baseline knows: as many of each as it counts, the first first.
+
+    `contents` are bytes by path from the project's root that stand for those on disk.
+    """
+    left, identify = Counter(known), _identifier(report, file, contents)
+
+    def is_new(item: Item) -> bool:
+        identity = identify(item)
+        left[identity] -= 1
+        return left[identity] < 0
+
+    return only_items(report, is_new)
 
 
-def _acts(function: FunctionReport) -> bool:
-    return function.decision.action is not Action.KEEP
+def prune(known: Known, report: Report, file: Path, paths: Collection[str], said: Callable[[str], bool]) -> Pruned:
+    """The baseline without what no longer occurs.
+
+    What the report cannot tell of stays: files outside the `paths` that were analyzed (unless they are gone), files
+    that cannot be read, and codes that are not `said`.
+    """
+    found = entries_of(report, file)
+    folder = Path(os.path.realpath(file.parent))
+    asked = [os.path.realpath(path) for path in paths]
+    unread = {os.path.realpath(os.path.join(report.project.root, error.path)) for error in all_errors(report)}
+
+    def is_told(entry: Identity) -> bool:
+        place = os.path.realpath(folder / entry.path)
+        if not os.path.exists(place):
+            return True
+        inside = any(place == each or place.startswith(each.rstrip(os.sep) + os.sep) for each in asked)
+        return inside and place not in unread and said(entry.code)
+
+    kept: Known = Counter()
+    for entry, number in known.items():
+        kept[entry] = min(number, found[entry]) if is_told(entry) else number
+    kept = +kept
+    return Pruned(kept, known.total() - kept.total())
 
 
-def _of_decision(function: FunctionReport) -> str:
-    return _hash(function.decision.precondition or "", function.facts.path, function.facts.id, "")
+def _identifier(report: Report, file: Path, contents: Mapping[str, bytes] | None = None) -> Callable[[Item], Identity]:
+    """What an item is, with its path from the folder of the baseline."""
+    root = report.project.root
+    lines = Lines(root, contents)
+    folder = os.path.realpath(file.parent)
+    # Most often the same folder, and then nothing is to be done for any item.
+    prefix = os.path.relpath(os.path.realpath(root), folder)
 
+    def identify(item: Item) -> Identity:
+        identity = identity_of(item, lines, root)
+        if prefix == os.curdir:
+            return identity
+        path = os.path.normpath(os.path.join(prefix, identity.path))
+        return replace(identity, path=path.replace(os.sep, "/"))
 
-def _of_finding(finding: Finding, lines: _Lines) -> str:
-    return lines.of(finding.code, finding.path, finding.line, finding.function or "")
-
-
-class _Lines:
-    """The texts of lines, each file read once."""
-
-    def __init__(self, report: Report) -> None:
-        root = Path(report.project.root)
-
-        @cache
-        def lines_of(path: str) -> list[str]:
-            try:
-                return (root / path).read_text(encoding="utf-8", errors="replace").splitlines()
-            except OSError:
-                return []
-
-        self._lines_of = lines_of
-
-    def of(self, code: str, path: str, line: int, function: str) -> str:
-        """The fingerprint of something on a line."""
-        lines = self._lines_of(path)
-        text = " ".join(lines[line - 1].split()) if 0 < line <= len(lines) else ""
-        return _hash(code, path, function, text)
-
-
-def _hash(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
+    return identify

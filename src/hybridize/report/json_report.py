@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from hybridize.decide.model import Decision, Finding, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, ParameterFacts
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 VERSION = 1
 
 Json = dict[str, Any]
+
+#: The schema of what `fix` prints.
+FIX_SCHEMA: Final = "fix_schema.json"
 
 _ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, check_circular=False, separators=(", ", ": "))
 
@@ -52,11 +55,11 @@ def dumps(report: Report) -> str:
     return "{\n" + ",\n".join(members) + "\n}\n"
 
 
-def schema_text() -> str:
-    """The JSON schema of the document, as it is installed with the package."""
+def schema_text(name: str = "schema.json") -> str:
+    """The JSON schema of the document, as it is installed with the package; that of `fix` is `FIX_SCHEMA`."""
     from importlib import resources
 
-    return resources.files("hybridize.report").joinpath("schema.json").read_text("utf-8")
+    return resources.files("hybridize.report").joinpath(name).read_text("utf-8")
 
 
 def dump_lines(report: Report) -> str:

@@ -1,17 +1,14 @@
-"""Line-oriented formats: `concise` for people and editors, `github` for annotations on a pull request."""
+"""The line-oriented format for people and editors: `concise`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from hybridize.decide.model import Action, Report, Severity
+from hybridize.decide.model import Action, Report
 from hybridize.report.items import items
-from hybridize.report.paths import relative_to_root
 from hybridize.report.style import PLAIN, Style
 from hybridize.report.summary import summarize
 from hybridize.report.words import counted
-
-_GITHUB_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
 def concise(report: Report, display: Callable[[str], str], *, style: Style = PLAIN, quiet: bool = False) -> str:
@@ -41,31 +38,3 @@ def count_line(report: Report) -> str:
     if summary.errors:
         others.append(counted(summary.errors, "error"))
     return "; ".join(part for part in (", ".join(actions), ", ".join(others)) if part) or "nothing to report"
-
-
-def github(report: Report) -> str:
-    """Workflow commands of GitHub Actions, one per place; changes to make are notices."""
-    return "".join(f"{line}\n" for line in _github_lines(report))
-
-
-def _github_lines(report: Report) -> Iterator[str]:
-    for item in items(report):
-        path = relative_to_root(item.path, report.project.root)
-        properties = {
-            "file": path,
-            "line": str(item.line),
-            "col": str(item.column),
-            "endLine": str(item.end_line),
-            "title": f"hybridize ({item.code} {item.name})",
-        }
-        shown = ",".join(f"{key}={_escape_property(value)}" for key, value in properties.items())
-        message = f"{path}:{item.line}:{item.column}: {item.code} {item.message}"
-        yield f"::{_GITHUB_LEVELS[item.severity]} {shown}::{_escape(message)}"
-
-
-def _escape(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escape_property(text: str) -> str:
-    return _escape(text).replace(":", "%3A").replace(",", "%2C")

@@ -20,7 +20,7 @@ _CHARACTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[^\\]",
 _VALUE = JSONDecoder(strict=False)
 
 
-class _Refused(Exception):
+class NotEditable(Exception):
     """The notebook can't be edited; the argument says why."""
 
 
@@ -38,22 +38,35 @@ def plan_notebook(
     if not planned:
         return result
     try:
+        new, edits = edit_notebook(source, planned)
+    except NotEditable as reason:
+        dropped = tuple((change, str(reason)) for change in result.applied)
+        return replace(result, applied=(), dropped=(*result.dropped, *dropped))
+    return replace(result, new=new, edits=edits)
+
+
+def edit_notebook(source: SourceText, planned: tuple[Edit, ...]) -> tuple[bytes, tuple[Edit, ...]]:
+    """The notebook's bytes after edits of its text (in UTF-8), and the edits of the JSON that make them.
+
+    Raises:
+        NotEditable: more than the text of the cells would change.
+    """
+    try:
         edits = _json_edits(source, planned)
         new = apply_edits(source.data, edits)
         again = decode_source(source.ref, new)
         wanted = apply_edits(source.text.encode(), planned).decode()
         if isinstance(again, SourceError) or again.text != wanted or not _same_but_sources(source.data, new):
-            raise _Refused("the notebook would differ by more than the plan")
-    except (_Refused, ValueError) as reason:
-        dropped = tuple((change, str(reason)) for change in result.applied)
-        return replace(result, applied=(), dropped=(*result.dropped, *dropped))
-    return replace(result, new=new, edits=tuple(edits))
+            raise NotEditable("the notebook would differ by more than the plan")
+    except ValueError as error:
+        raise NotEditable(str(error)) from None
+    return new, tuple(edits)
 
 
 def _json_edits(source: SourceText, planned: tuple[Edit, ...]) -> list[Edit]:
     """The edits of the file's bytes, in file order."""
     if source.cells is None:
-        raise _Refused("it has no cells")
+        raise NotEditable("it has no cells")
     bom = source.data.startswith(b"\xef\xbb\xbf")
     text = source.data.decode("utf-8-sig")
     places = list(_cell_places(text))
@@ -91,7 +104,7 @@ def _stays(lines: Lines, cell: Cell) -> bool:
 def _previous(cells: CellMap, cell: Cell) -> Cell:
     place = cells.cells.index(cell)
     if not place:
-        raise _Refused("the first cell starts with a magic: there is no place for an import")
+        raise NotEditable("the first cell starts with a magic: there is no place for an import")
     return cells.cells[place - 1]
 
 
@@ -113,7 +126,7 @@ def _new_source(lines: Lines, cell: Cell, edits: list[Edit]) -> str:
     for edit in edits:
         start, end = place(edit.start), place(edit.end)
         text = edit.replacement.decode().replace("\n", newline)
-        if start == len(cell.source) and not cell.source.endswith(("\n", "\r")):
+        if text.endswith(newline) and start == len(cell.source) and not cell.source.endswith(("\n", "\r")):
             text = newline + text.removesuffix(newline)
         parts += (cell.source[done:start], text)
         done = end
@@ -129,7 +142,7 @@ def _source_edits(text: str, place: tuple[int, int], old: str, new: str) -> Iter
     spans = list(_items(text, start))
     was = [scanstring(text, first + 1, False)[0] for first, _ in spans if text[first] == '"']
     if len(was) != len(spans):
-        raise _Refused("a cell's source is no list of strings")
+        raise NotEditable("a cell's source is no list of strings")
     has = [line for line in re.split(r"(?<=\n)", new) if line]
     head = 0
     while head < min(len(was), len(has)) and was[head] == has[head]:

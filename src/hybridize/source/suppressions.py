@@ -1,7 +1,7 @@
 """Comments that silence a finding: `# hybridize: ignore[CODE, ...] -- reason`.
 
-Behind code the comment holds for its line, and on the line of a `def`, `class` or decorator for all that follows it
-there; on a line of its own for the next line of code; before the first statement of a file for the whole file.
+Behind code or another comment it holds for its line, and on the line of a `def`, `class` or decorator for all that
+follows it there; on a line of its own for the next line of code; before the first statement for the whole file.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def _tokens(text: str, code_lines: list[int]) -> Iterator[tuple[int, re.Match[st
             if token.type == tokenize.COMMENT:
                 comment = _COMMENT.search(token.string) if "hybridize:" in token.string else None
                 if comment is not None:
-                    yield line, comment, not code_lines or code_lines[-1] != line
+                    # Behind another comment it speaks of that: a decorator that is commented out, say.
+                    yield line, comment, comment.start() == 0 and (not code_lines or code_lines[-1] != line)
             elif token.type not in silent and token.string:
                 code_lines += range(line, token.end[0] + 1)
     except (tokenize.TokenError, SyntaxError):
