@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.facts.callgraph import reachable
 from hybridize.facts.collect import identifier
 from hybridize.facts.guards import SET_UP
-from hybridize.facts.model import Evidence, FunctionFacts, Ternary, Told
+from hybridize.facts.model import Evidence, Ternary, Told
 from hybridize.facts.reasons import CHANGES, OPAQUE, VOUCHED, Reason, describe, fills_own, is_unclear, kind_of
 from hybridize.facts.restored import RESTORED
 from hybridize.flow.frames import Frame
@@ -44,7 +44,7 @@ class Repairs:
         """What a function needs to become a graph, or a better one; None where no repair has anything to offer."""
         facts = function.facts
         hybrid = function.is_hybrid
-        if not hybrid and not _is_candidate(facts):
+        if not hybrid and not self._is_candidate(function):
             return None
         causes = list(_findings(function, hits) if hybrid else _causes(function, hits))
         if not causes:
@@ -75,6 +75,16 @@ class Repairs:
             return part
         repairs = tuple(_proposed(*chosen[i], found) for i, found in sorted(proposed.items()))
         return Bundle(facts.id, facts.path, facts.line, facts.qualname, repairs, tuple(rest), hybrid, part)
+
+    def _is_candidate(self, function: FunctionView) -> bool:
+        """Whether a function would be made hybrid but for what can be repaired."""
+        facts = function.facts
+        if facts.recursive.value is not Ternary.NO or facts.tensor_computation.value is not Ternary.YES:
+            return False
+        if facts.tensor_parameter.value is Ternary.YES:
+            return True
+        # A step that draws its own batch, and no program that trains once.
+        return facts.updates_variables.value is Ternary.YES and self.bench.is_called_again(function.code)
 
     def _part(self, function: FunctionView, causes: Sequence[Cause]) -> Bundle | None:
         """What makes a graph of a part of a function, whatever its causes are."""
@@ -141,12 +151,6 @@ class Repairs:
             except Exception as error:
                 self.failures.append(f"{repair.code}: {type(error).__name__}: {error}")
         return declined
-
-
-def _is_candidate(facts: FunctionFacts) -> bool:
-    """Whether a function would be made hybrid but for what can be repaired."""
-    computes = Ternary.YES in (facts.tensor_parameter.value, facts.updates_variables.value)
-    return computes and facts.recursive.value is Ternary.NO and facts.tensor_computation.value is Ternary.YES
 
 
 def _causes(function: FunctionView, hits: Sequence[RuleHit]) -> Iterator[Cause]:

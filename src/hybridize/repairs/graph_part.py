@@ -37,8 +37,6 @@ def whole(bench: Bench, function: FunctionView, causes: Sequence[Cause]) -> Chan
         raise NotOffered("it computes next to nothing")
     if function.facts.covered_by_hybrid_callers.value is Ternary.YES:
         raise NotOffered("it runs inside of graphs")
-    if function.facts.tensor_parameter.value is not Ternary.YES and not bench.is_called_again(function.code):
-        raise NotOffered("it is not called again and again")
     if _has_graphs(bench, function):
         raise NotOffered("a part of it is a graph already")
     own, file = bench.function_node(function.code), bench.file(function.code.path)
