@@ -210,6 +210,18 @@ def capabilities(
     )
 
 
+def _converter() -> Any:
+    """That of pygls, which takes each action that has a command for a command."""
+    converter = default_converter()
+
+    def structure(given: Any, _: object) -> Any:
+        kind = types.Command if isinstance(given.get("command"), str) else types.CodeAction
+        return converter.structure(given, kind)
+
+    converter.register_structure_hook(types.Command | types.CodeAction, structure)
+    return converter
+
+
 @contextlib.asynccontextmanager
 async def editing(
     root: Path,
@@ -220,7 +232,7 @@ async def editing(
     configuration: dict[str, Any] | None = None,
 ) -> AsyncIterator[Editor]:
     """An editor with folders of a workspace (default: `root` alone), and the server that it started."""
-    client = LanguageClient(converter_factory=default_converter)
+    client = LanguageClient(converter_factory=_converter)
     for scope, values in (configuration or {}).items():
         client.set_configuration(values, section="hybridize", scope_uri=scope)
     editor = Editor(client, root)

@@ -25,20 +25,12 @@ def run(args: argparse.Namespace) -> int:
     if not hasattr(os, "fork"):
         raise UsageError("`hybridize server` needs a system that can fork processes: on Windows, run it in WSL")
     try:
-        from hybridize.server.app import make_server
+        from hybridize.server.app import serve
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("pygls", "lsprotocol", "cattrs", "attrs", "attr"):
             raise
         raise UsageError('`hybridize server` needs pygls: install it with `pip install "hybridize[lsp]"`') from None
-    import logging
-
-    logging.basicConfig(level=logging.WARNING)
-    server = make_server()
-    if args.tcp:
-        server.start_tcp(*_address(args.tcp))
-        return NOTHING
-    server.start_io()
-    return NOTHING if server.ended_well else ERROR
+    return NOTHING if serve(_address(args.tcp) if args.tcp else None) else ERROR
 
 
 def _address(text: str) -> tuple[str, int]:

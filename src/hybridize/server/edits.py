@@ -59,7 +59,7 @@ async def plan_edit(
     if not views.current():
         raise Outdated
     if not planned.files:
-        raise NothingToDo("; ".join(planned.left[:_MOST_REASONS]) or NothingToDo.MESSAGE)
+        raise NothingToDo("; ".join((NothingToDo.MESSAGE, *planned.left[:_MOST_REASONS])))
     return workspace_edit(planned, views, session, versioned=server.takes_versions)
 
 

@@ -42,6 +42,11 @@ async def initialized(ls: Server, params: types.InitializedParams) -> None:
         await ls.client_register_capability_async(types.RegistrationParams([registration]))
 
 
+def shutdown(ls: Server, params: None) -> None:
+    """The client wants the end: nothing is analyzed any more."""
+    ls.session.close()
+
+
 async def did_change_configuration(ls: Server, params: types.DidChangeConfigurationParams) -> None:
     """The user has set something."""
     await _ask_settings(ls, params.settings)
@@ -240,6 +245,7 @@ async def _planned(ls: Server, data: Mapping[str, Any]) -> types.WorkspaceEdit:
 FEATURES: Final[Mapping[str, tuple[Callable[..., Any], Any]]] = {
     types.INITIALIZE: (initialize, None),
     types.INITIALIZED: (initialized, None),
+    types.SHUTDOWN: (shutdown, None),
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: (did_change_configuration, None),
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: (did_change_folders, None),
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: (did_change_files, None),

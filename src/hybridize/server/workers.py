@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from asyncio.subprocess import PIPE, Process
-from typing import Any
+from typing import Any, Final
 
 from hybridize.records import dataclass
 from hybridize.server.host import ANSWER, END, PROGRESS, RUN, frame, frames
 from hybridize.server.jobs import Job, Progress
+
+
+#: Seconds that the process has to end by itself.
+_PATIENCE: Final = 1.0
 
 
 class JobError(RuntimeError):
@@ -52,9 +57,8 @@ class Workers:
 
     def close(self) -> None:
         """Ends the process and all jobs."""
-        process, self._process = self._process, None
-        if process is not None and process.returncode is None:
-            process.kill()  # its forks are without a parent then, and end
+        if self._reader is not None:
+            self._reader.cancel()
 
     async def _alive(self) -> Process:
         async with self._starting:
@@ -86,6 +90,13 @@ class Workers:
             for running in self._running.values():
                 if not running.future.done():
                     running.future.set_exception(JobError("the process that analyzes has died"))
+            if process.stdin is not None:
+                process.stdin.close()  # it ends its forks, and then itself
+            with contextlib.suppress(ProcessLookupError, asyncio.TimeoutError):
+                await asyncio.wait_for(process.wait(), _PATIENCE)
+            if process.returncode is None:
+                process.kill()  # its forks find themselves without a parent
+                await process.wait()
 
     @staticmethod
     def _send(process: Process, data: bytes) -> None:
