@@ -21,8 +21,10 @@ SEVERITIES = {1: "error", 2: "warning", 3: "info"}
 
 def units(text: str, encoding: str) -> int:
     """How long a text is in a position encoding."""
-    return len(text) if encoding == "utf-32" else len(text.encode({"utf-8": "utf-8"}.get(encoding, "utf-16-le"))) // (
-        1 if encoding == "utf-8" else 2
+    return (
+        len(text)
+        if encoding == "utf-32"
+        else len(text.encode({"utf-8": "utf-8"}.get(encoding, "utf-16-le"))) // (1 if encoding == "utf-8" else 2)
     )
 
 
@@ -180,8 +182,14 @@ class Editor:
 
 
 def capabilities(
-    *, encodings: list[str] | None = None, pulls: bool = False, refreshes: bool = False, resolves: bool = True,
-    progress: bool = False, configuration: bool = False, versions: bool = True,
+    *,
+    encodings: list[str] | None = None,
+    pulls: bool = False,
+    refreshes: bool = False,
+    resolves: bool = True,
+    progress: bool = False,
+    configuration: bool = False,
+    versions: bool = True,
 ) -> types.ClientCapabilities:
     """What a client can do."""
     resolve = types.ClientCodeActionResolveOptions(properties=["edit"])
@@ -230,6 +238,7 @@ async def editing(
     options: Mapping[str, Any] | None = None,
     folders: list[Path] | None = None,
     configuration: dict[str, Any] | None = None,
+    process: int | None = None,
 ) -> AsyncIterator[Editor]:
     """An editor with folders of a workspace (default: `root` alone), and the server that it started."""
     client = LanguageClient(converter_factory=_converter)
@@ -249,13 +258,16 @@ async def editing(
     await client.start_io(sys.executable, "-m", "hybridize", "server")
     result = await client.initialize_session(
         types.InitializeParams(
+            process_id=process,
             capabilities=can or capabilities(),
             initialization_options={"delay": 20, **(options or {})},
             workspace_folders=[types.WorkspaceFolder(each.as_uri(), each.name) for each in folders or [root]],
         )
     )
     editor.capabilities = result.capabilities
-    editor.encoding = str(getattr(result.capabilities.position_encoding, "value", result.capabilities.position_encoding))
+    editor.encoding = str(
+        getattr(result.capabilities.position_encoding, "value", result.capabilities.position_encoding)
+    )
     try:
         yield editor
     finally:

@@ -15,7 +15,7 @@ import hybridize
 from editor import Editor, Found, capabilities, editing
 from hybridize.report.items import items
 
-STEP = '''\
+STEP = """\
 import tensorflow as tf
 
 
@@ -50,7 +50,7 @@ for i in range(100):
     trainer.train_step(tf.ones([8, 4]), tf.ones([8, 4]))
     shouted(tf.ones([4, 4]))
     fade(tf.ones([4]), i)
-'''
+"""
 
 
 @pytest.fixture
@@ -175,31 +175,27 @@ def test_hover_tells_the_verdict_and_why(project: Path) -> None:
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("resolves", [True, False], ids=["resolved when chosen", "as a command"])
-@pytest.mark.parametrize(
-    ("place", "title", "only", "unsafe"),
-    [
-        ("def train_step", "Convert `Trainer.train_step` to hybrid", "Trainer.train_step", False),
-        ("def fade", "Convert `fade` to eager: remove `tf.function`", "fade", False),
-        ("def shouted", "Repair and convert `shouted`", "shouted", True),
-        ("def shouted", "Fix all of hybridize in this file", "main.py", False),
-    ],
-)
-def test_an_action_gives_the_file_that_fix_gives(
-    project: Path, resolves: bool, place: str, title: str, only: str, unsafe: bool
-) -> None:
-    only = str(project / only) if only.endswith(".py") else only
-    fixes = hybridize.fix(project, only=[only], unsafe=unsafe, write=False)
-    wanted = next(file.result.new for file in fixes.files if file.result is not None and file.result.changed)
+ACTIONS = [  # where, how its title begins, `--only`, whether it is unsafe
+    ("def train_step", "Convert `Trainer.train_step` to hybrid", "Trainer.train_step", False),
+    ("def fade", "Convert `fade` to eager: remove `tf.function`", "fade", False),
+    ("def shouted", "Repair and convert `shouted` (unsafe)", "shouted", True),
+    ("def shouted", "Fix all of hybridize in this file", "main.py", False),
+]
 
+
+@pytest.mark.parametrize("resolves", [True, False], ids=["resolved when chosen", "as a command"])
+def test_an_action_gives_the_file_that_fix_gives(project: Path, resolves: bool) -> None:
     async def scenario() -> None:
         async with editing(project, can=capabilities(resolves=resolves)) as editor:
             uri = editor.open("main.py")
-            found = await editor.actions("main.py", editor.place("main.py", place))
-            action = next(each for name, each in found.items() if name.startswith(title))
-            assert unsafe == ("(unsafe)" in action.title)
-            await editor.choose(action)
-            assert editor.texts[uri].encode() == wanted != STEP.encode()
+            for place, title, only, unsafe in ACTIONS:
+                editor.rewrite("main.py", STEP)
+                found = await editor.actions("main.py", editor.place("main.py", place))
+                await editor.choose(next(each for name, each in found.items() if name.startswith(title)))
+                named = str(project / only) if only.endswith(".py") else only
+                fixes = hybridize.fix(project, only=[named], unsafe=unsafe, write=False)
+                (wanted,) = [f.result.new for f in fixes.files if f.result is not None and f.result.changed]
+                assert editor.texts[uri].encode() == wanted != STEP.encode()
 
     asyncio.run(scenario())
 

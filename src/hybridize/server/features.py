@@ -49,6 +49,7 @@ def shutdown(ls: Server, params: None) -> None:
 
 async def did_change_configuration(ls: Server, params: types.DidChangeConfigurationParams) -> None:
     """The user has set something."""
+    ls.session.touch()  # who asks from now on waits for what it means
     await _ask_settings(ls, params.settings)
 
 
@@ -85,6 +86,7 @@ async def did_change_folders(ls: Server, params: types.DidChangeWorkspaceFolders
         ls.session.remove_folder(folder.uri)
     for folder in params.event.added:
         ls.session.add_folder(folder.uri)
+    ls.session.touch()
     await _ask_settings(ls, None)
 
 
