@@ -14,6 +14,9 @@ from lsprotocol import types
 from pytest_lsp import LanguageClient
 from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, default_converter, register_lsp_features
 
+import hybridize
+from hybridize.report.items import items
+
 Found = tuple[int, int, str, str, str]  # line and column from 1, severity, code, message
 
 SEVERITIES = {1: "error", 2: "warning", 3: "info"}
@@ -120,6 +123,17 @@ class Editor:
         column = next(i for i in range(len(line) + 1) if units(line[:i], self.encoding) >= start.character)
         severity = SEVERITIES[int(diagnostic.severity or 1)]
         return start.line + 1, column + 1, severity, str(diagnostic.code), diagnostic.message
+
+    def checked(self) -> dict[str, list[Found]]:
+        """What `check` says of the folder with what is not saved, by path."""
+        contents = {
+            os.path.relpath(uri.removeprefix("file://"), self.root): t.encode() for uri, t in self.texts.items()
+        }
+        found: dict[str, list[Found]] = {}
+        for item in items(hybridize.check(self.root, contents=contents)):
+            told = (item.line, item.column, item.severity.value, item.code, item.message)
+            found.setdefault(item.path, []).append(told)
+        return found
 
     async def actions(
         self, path: str, at: types.Position, only: list[str] | None = None, uri: str | None = None

@@ -14,9 +14,7 @@ import pytest
 
 pytest.importorskip("pytest_lsp", reason='needs pytest-lsp: pip install "hybridize[dev]"')
 
-import hybridize
-from editor import Editor, Found, capabilities, editing
-from hybridize.report.items import items
+from editor import Editor, capabilities, editing
 
 pytestmark = [
     pytest.mark.slow,
@@ -75,15 +73,6 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def checked(editor: Editor) -> dict[str, list[Found]]:
-    contents = {Path(uri).name: text.encode() for uri, text in editor.texts.items()}
-    found: dict[str, list[Found]] = {}
-    for item in items(hybridize.check(editor.root, contents=contents)):
-        told = (item.line, item.column, item.severity.value, item.code, item.message)
-        found.setdefault(item.path, []).append(told)
-    return found
-
-
 def any_edit(editor: Editor, chance: random.Random) -> None:
     """Some edit of some file: anywhere, of anything, or of everything back to what it was."""
     path, whole = chance.choice([("lib.py", LIB), ("main.py", MAIN)])
@@ -109,7 +98,7 @@ def test_the_server_says_what_check_says_at_every_step(project: Path, seed: int)
                 for _ in range(chance.randint(1, 3)):  # some of them while an analysis is under way
                     any_edit(editor, chance)
                     await asyncio.sleep(chance.choice([0, 0, 0.02, 0.1]))
-                assert await editor.everything() == checked(editor), f"step {step} of seed {seed}"
+                assert await editor.everything() == editor.checked(), f"step {step} of seed {seed}"
 
     asyncio.run(scenario())
 

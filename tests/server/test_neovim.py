@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 SCRIPT = Path(__file__).with_name("client.lua")
-MAIN = '''\
+MAIN = """\
 import tensorflow as tf
 
 
@@ -43,7 +43,7 @@ class Trainer:
 trainer = Trainer()
 for i in range(100):
     trainer.train_step(tf.ones([8, 4]), tf.ones([8, 4]))
-'''
+"""
 
 
 def test_neovim_shows_moves_and_changes(tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ pytest.importorskip("pytest_lsp", reason='needs pytest-lsp: pip install "hybridi
 from lsprotocol import types
 
 import hybridize
-from editor import Editor, Found, capabilities, editing
-from hybridize.report.items import items
+from editor import Editor, capabilities, editing
 
 STEP = """\
 import tensorflow as tf
@@ -59,27 +58,17 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def checked(editor: Editor) -> dict[str, list[Found]]:
-    """What `check` says of the project with what the editor has not saved."""
-    contents = {Path(uri).name: text.encode() for uri, text in editor.texts.items()}
-    found: dict[str, list[Found]] = {}
-    for item in items(hybridize.check(editor.root, contents=contents)):
-        told = (item.line, item.column, item.severity.value, item.code, item.message)
-        found.setdefault(item.path, []).append(told)
-    return found
-
-
 def test_diagnostics_are_what_check_says(project: Path) -> None:
     async def scenario() -> None:
         async with editing(project) as editor:
-            assert await editor.everything() == checked(editor) != {}
+            assert await editor.everything() == editor.checked() != {}
             editor.open("main.py")
             editor.replace("main.py", "    def train_step", "    @tf.function\n    def train_step")
-            assert await editor.everything() == checked(editor)
+            assert await editor.everything() == editor.checked()
             editor.replace("main.py", "def shouted(x):", "def shouted(x:")  # half typed
             assert [code for *_, code, _ in (await editor.everything())["main.py"]] == ["E999"]
             editor.replace("main.py", "def shouted(x:", "def shouted(x):")
-            assert await editor.everything() == checked(editor)
+            assert await editor.everything() == editor.checked()
 
     asyncio.run(scenario())
 
@@ -96,7 +85,7 @@ def test_diagnostics_are_pushed_with_the_version_they_are_true_of(project: Path)
             again = next(d for d in moved.diagnostics if d.code == "P1")
             assert again.range.start.line == step.range.start.line + 2
             assert again.range.start.character == step.range.start.character
-            assert checked(editor)["main.py"] == [editor.found(uri, d) for d in await editor.diagnostics("main.py")]
+            assert editor.checked()["main.py"] == [editor.found(uri, d) for d in await editor.diagnostics("main.py")]
 
     asyncio.run(scenario())
 
@@ -142,6 +131,12 @@ def test_a_diagnostic_says_what_it_rests_on(project: Path) -> None:
             assert retraced.related_information
             assert all(each.location.uri == editor.uri("main.py") for each in retraced.related_information)
             assert found["P1"].severity == types.DiagnosticSeverity.Information
+            about = retraced.code_description
+            assert about is not None
+            assert about.href.endswith(f"/rules/{retraced.code}/")
+            editor.replace("main.py", "@tf.function\n", "@tf.function(experimental_relax_shapes=True)\n")
+            tags = [tag for each in await editor.diagnostics("main.py") for tag in each.tags or ()]
+            assert tags == [types.DiagnosticTag.Deprecated]
 
     asyncio.run(scenario())
 

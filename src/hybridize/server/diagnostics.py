@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 from lsprotocol.types import Diagnostic, DiagnosticSeverity, DiagnosticTag
 
+from hybridize.decide.documentation import CODES
 from hybridize.decide.model import Severity
 from hybridize.facts.model import Evidence
 from hybridize.records import dataclass
 from hybridize.regex import regex
-from hybridize.report.items import Item
+from hybridize.report.items import SYNTAX_ERROR, Item
+from hybridize.report.links import help_uri
 from hybridize.server.positions import Text
 from hybridize.server.projects import Project, State
 from hybridize.server.views import Span, View
@@ -30,11 +32,11 @@ _SEVERITIES: Final = {
 }
 #: Rules whose places may go, or are called by an old name.
 _TAGS: Final[Mapping[str, DiagnosticTag]] = {
-    "convert-to-eager": DiagnosticTag.Unnecessary,
     "redundant-decorator": DiagnosticTag.Unnecessary,
     "unused-suppression": DiagnosticTag.Unnecessary,
     "renamed-argument": DiagnosticTag.Deprecated,
 }
+_STATUSES: Final = frozenset(CODES.values())
 #: So many steps of a chain of evidence are shown.
 _MOST_RELATED: Final = 12
 _NAMED = regex(r"(?:async\s+)?def\s+\w+|class\s+\w+|@?[\w.]+")
@@ -138,11 +140,20 @@ def diagnostic_of(item: Item, view: View, state: State, *, related: bool = True)
         message,
         severity=_SEVERITIES[item.severity],
         code=item.code,
+        code_description=_description(item.code),
         source=SOURCE,
         tags=[tag] if tag else None,
         related_information=_related(item.evidence, state) if related and item.evidence else None,
         data=data,
     )
+
+
+def _description(code: str) -> types.CodeDescription | None:
+    """Where the web tells what a code means."""
+    if code == SYNTAX_ERROR:
+        return None
+    kind = "precondition" if code.startswith("P") else "status" if code in _STATUSES else "rule"
+    return types.CodeDescription(help_uri(code, kind))
 
 
 def _span(item: Item, text: Text) -> Span:

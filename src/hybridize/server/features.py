@@ -42,9 +42,10 @@ async def initialized(ls: Server, params: types.InitializedParams) -> None:
         await ls.client_register_capability_async(types.RegistrationParams([registration]))
 
 
-def shutdown(ls: Server, params: None) -> None:
-    """The client wants the end: nothing is analyzed any more."""
+async def shutdown(ls: Server, params: None) -> None:
+    """The client wants the end: nothing is analyzed any more, and no process is left."""
     ls.session.close()
+    await ls.session.workers.ended()
 
 
 async def did_change_configuration(ls: Server, params: types.DidChangeConfigurationParams) -> None:

@@ -12,7 +12,6 @@ from hybridize.records import dataclass
 from hybridize.server.host import ANSWER, END, PROGRESS, RUN, frame, frames
 from hybridize.server.jobs import Job, Progress
 
-
 #: Seconds that the process has to end by itself.
 _PATIENCE: Final = 1.0
 
@@ -59,6 +58,11 @@ class Workers:
         """Ends the process and all jobs."""
         if self._reader is not None:
             self._reader.cancel()
+
+    async def ended(self) -> None:
+        """Waits until the process has ended, after `close`."""
+        if self._reader is not None:
+            await asyncio.wait([self._reader])
 
     async def _alive(self) -> Process:
         async with self._starting:
