@@ -195,5 +195,6 @@ def _tree(pid: int) -> list[int]:
 
 
 def _resident(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition("VmRSS:")[2].split()[0]) << 10
+    """In bytes; none of a process that has just ended."""
+    found = Path(f"/proc/{pid}/status").read_text().partition("VmRSS:")[2].split()
+    return int(found[0]) << 10 if found else 0
