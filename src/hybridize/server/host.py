@@ -16,6 +16,7 @@ import time
 import traceback
 from typing import Any, Final
 
+from hybridize.heap import Uncollected
 from hybridize.records import dataclass, field
 from hybridize.server.jobs import Job
 
@@ -33,25 +34,36 @@ class _Fork:
     pid: int
     number: int
     received: bytearray = field(default_factory=bytearray)
-    answered: bool = False
 
 
 def frame(kind: int, number: int, value: object) -> bytes:
     """A message of some kind about the job with a number."""
-    data = pickle.dumps((kind, number, value), 5)
+    with Uncollected():  # a large answer is a million new objects, none of them garbage
+        data = pickle.dumps((kind, number, value), 5)
     return len(data).to_bytes(HEADER, "big") + data
 
 
 def frames(received: bytearray) -> list[tuple[int, int, Any]]:
     """The messages that are there as a whole, which are taken from what was received."""
-    found = []
-    while len(received) >= HEADER:
-        end = HEADER + int.from_bytes(received[:HEADER], "big")
-        if len(received) < end:
-            break
-        found.append(pickle.loads(received[HEADER:end]))  # from a process of ours, over a pipe that no other has
-        del received[:end]
+    found, done, whole = [], 0, _whole(received)
+    while done < whole:
+        start = done + HEADER
+        done = start + int.from_bytes(received[done:start], "big")
+        with Uncollected():
+            found.append(pickle.loads(received[start:done]))  # from a process of ours, over a pipe that no other has
+    del received[:whole]
     return found
+
+
+def _whole(received: bytearray) -> int:
+    """The bytes of the frames that are there as a whole."""
+    end = 0
+    while len(received) - end >= HEADER:
+        after = end + HEADER + int.from_bytes(received[end : end + HEADER], "big")
+        if len(received) < after:
+            break
+        end = after
+    return end
 
 
 def main() -> None:
@@ -110,13 +122,13 @@ class _Host:
         fork = self._forks[pipe]
         chunk = os.read(pipe, _CHUNK)
         fork.received += chunk
-        for kind, number, value in frames(fork.received):
-            fork.answered |= kind != PROGRESS
-            _write(self._out, frame(kind, number, value))
+        whole = _whole(fork.received)
+        _write(self._out, fork.received[:whole])  # frames of several forks come one after the other
+        del fork.received[:whole]
         if not chunk:
             self._drop(pipe)
-            if not fork.answered:
-                _write(self._out, frame(FAILED, fork.number, "its process died, for want of memory perhaps"))
+            # Whoever had its answer does not wait any more, and does not hear this.
+            _write(self._out, frame(FAILED, fork.number, "its process died, for want of memory perhaps"))
 
     def _end(self, number: int) -> None:
         for pipe, fork in list(self._forks.items()):
@@ -174,7 +186,7 @@ def _end_without(parent: int) -> None:
     signal.setitimer(signal.ITIMER_REAL, _LOOK, _LOOK)
 
 
-def _write(pipe: int, data: bytes) -> None:
+def _write(pipe: int, data: bytes | bytearray) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(pipe, view) :]
