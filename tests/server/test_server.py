@@ -301,3 +301,39 @@ def test_inlay_hints_are_there_where_they_are_wanted(project: Path) -> None:
 
     assert asyncio.run(hints({})) == []
     assert asyncio.run(hints({"inlayHints": True})) == ["to hybrid", "keep eager: python-side-effects", "to eager"]
+
+
+def test_files_on_disk_are_looked_at_when_they_change(project: Path) -> None:
+    async def scenario() -> None:
+        async with editing(project) as editor:
+            assert await editor.everything() == editor.checked() != {}
+            (project / "main.py").write_text(STEP.replace("    def train_step", "    @tf.function\n    def train_step"))
+            change = types.FileEvent(editor.uri("main.py"), types.FileChangeType.Changed)
+            editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
+            assert await editor.everything() == editor.checked()
+            assert "P1" not in [code for *_, code, _ in (await editor.everything())["main.py"]]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.slow
+def test_what_takes_long_is_shown_and_can_be_ended(tmp_path: Path) -> None:
+    steps = "\n\n".join(STEP.partition("trainer =")[0].replace("shouted", f"shouted_{i}") for i in range(60))
+    (tmp_path / "main.py").write_text(steps + STEP.partition("\n\n\n")[2])
+
+    async def scenario() -> None:
+        async with editing(tmp_path, can=capabilities(progress=True)) as editor:
+            reports = editor.client.progress_reports
+            while not any(reports.values()):
+                await asyncio.sleep(0.02)
+            (token,) = reports
+            editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
+            while len(reports[token]) < 2 or reports[token][-1].kind != "end":
+                await asyncio.sleep(0.02)
+            assert reports[token][0].kind == "begin"
+            assert reports[token][0].cancellable
+            assert await editor.everything() == {}  # nobody looks any more, until something changes
+            editor.open("main.py")
+            assert await editor.everything() == editor.checked() != {}
+
+    asyncio.run(scenario())
