@@ -17,6 +17,8 @@ import hybridize
 from editor import Editor, Found, capabilities, editing
 from hybridize.report.items import items
 
+pytestmark = pytest.mark.slow  # each starts a server
+
 FADE = """\
 import tensorflow as tf
 

@@ -14,6 +14,8 @@ from lsprotocol import types
 import hybridize
 from editor import Editor, capabilities, editing
 
+pytestmark = pytest.mark.slow  # each starts a server
+
 STEP = """\
 import tensorflow as tf
 
@@ -56,21 +58,6 @@ for i in range(100):
 def project(tmp_path: Path) -> Path:
     (tmp_path / "main.py").write_text(STEP)
     return tmp_path
-
-
-def test_diagnostics_are_what_check_says(project: Path) -> None:
-    async def scenario() -> None:
-        async with editing(project) as editor:
-            assert await editor.everything() == editor.checked() != {}
-            editor.open("main.py")
-            editor.replace("main.py", "    def train_step", "    @tf.function\n    def train_step")
-            assert await editor.everything() == editor.checked()
-            editor.replace("main.py", "def shouted(x):", "def shouted(x:")  # half typed
-            assert [code for *_, code, _ in (await editor.everything())["main.py"]] == ["E999"]
-            editor.replace("main.py", "def shouted(x:", "def shouted(x):")
-            assert await editor.everything() == editor.checked()
-
-    asyncio.run(scenario())
 
 
 def test_diagnostics_are_pushed_with_the_version_they_are_true_of(project: Path) -> None:
@@ -316,7 +303,6 @@ def test_files_on_disk_are_looked_at_when_they_change(project: Path) -> None:
     asyncio.run(scenario())
 
 
-@pytest.mark.slow
 def test_what_takes_long_is_shown_and_can_be_ended(tmp_path: Path) -> None:
     steps = "\n\n".join(STEP.partition("trainer =")[0].replace("shouted", f"shouted_{i}") for i in range(60))
     (tmp_path / "main.py").write_text(steps + STEP.partition("\n\n\n")[2])

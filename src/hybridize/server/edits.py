@@ -56,7 +56,7 @@ async def plan_edit(
         planned: Planned = await session.workers.run(Fix(given, functions, unsafe))
     except (ConfigError, JobError) as error:
         raise NothingToDo(str(error)) from None
-    if not views.current():
+    if not session.is_as(project, views):
         raise Outdated
     if not planned.files:
         raise NothingToDo("; ".join((NothingToDo.MESSAGE, *planned.left[:_MOST_REASONS])))

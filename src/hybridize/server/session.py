@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls.uris import to_fs_path
 
-from hybridize.server.buffers import Buffer, Documents
+from hybridize.server.buffers import Buffer, Documents, Notebook
 from hybridize.server.diagnostics import Diagnostics
 from hybridize.server.jobs import Progress
 from hybridize.server.progress import Reported
@@ -68,7 +68,7 @@ class Session:
     def changed(self, uri: str) -> None:
         """A document or notebook has been edited: what was found moves with it until it is analyzed anew."""
         path = path_of(uri)
-        project = self.project(path) if path is not None else None
+        project = self.project(path) if path is not None and path.suffix in _SUFFIXES else None
         if path is not None and project is not None:
             project.touch()
             self.diagnostics.moved(project, relative(path, project.root))
@@ -76,7 +76,7 @@ class Session:
     def closed(self, uri: str) -> None:
         """A document or notebook is that on disk again."""
         path = path_of(uri)
-        project = self.project(path) if path is not None else None
+        project = self.project(path) if path is not None and path.suffix in _SUFFIXES else None
         if project is None:
             return
         if project.path in self.folders.values() or self.held(project).held:
@@ -144,18 +144,25 @@ class Session:
         told = Reported(self._server, project)
         return told.report, told.end
 
+    def is_as(self, project: Project, views: Views) -> bool:
+        """Whether the project's documents are those of some views, in the same versions."""
+        return views.current() and {each[0] for each in self._open(project)} == {*views.held}
+
     def _snapshots(self, project: Project) -> Iterator[Snapshot]:
-        documents = self.documents
-        for buffer in documents.buffers.values():
-            path = path_of(buffer.uri) if buffer.notebook is None else None
+        for name, document in self._open(project):
+            if isinstance(document, Buffer):
+                yield held_file(project.root, name, document)
+            else:
+                data, cells = self.documents.notebook_bytes(document), self.documents.cells_of(document)
+                yield held_notebook(project.root, name, document.uri, data, cells)
+
+    def _open(self, project: Project) -> Iterator[tuple[str, Buffer | Notebook]]:
+        """The project's documents that are open, by path from its root."""
+        texts = [buffer for buffer in self.documents.buffers.values() if buffer.notebook is None]
+        for document in (*texts, *self.documents.notebooks.values()):
+            path = path_of(document.uri)
             if path is not None and path.suffix in _SUFFIXES and self.project(path) is project:
-                yield held_file(project.root, relative(path, project.root), buffer)
-        for notebook in documents.notebooks.values():
-            path = path_of(notebook.uri)
-            if path is not None and path.suffix in _SUFFIXES and self.project(path) is project:
-                name = relative(path, project.root)
-                data, cells = documents.notebook_bytes(notebook), documents.cells_of(notebook)
-                yield held_notebook(project.root, name, notebook.uri, data, cells)
+                yield relative(path, project.root), document
 
     def _project_for(self, path: Path) -> Project | None:
         if path.suffix not in _SUFFIXES:
