@@ -20,6 +20,8 @@ from hybridize.server.session import path_of, relative
 from hybridize.server.settings import SECTION, Settings, read_settings
 from hybridize.source import DEFAULT_EXCLUDES
 
+#: Seconds to wait for what a client that can be asked has set.
+_PATIENCE: Final = 2.0
 #: What an analysis reads.
 _WATCHED: Final = ("**/*.{py,ipynb,toml,cfg,txt}", "**/.gitignore")
 
@@ -28,7 +30,7 @@ def initialize(ls: Server, params: types.InitializeParams) -> None:
     """The client says who it is and what it can do."""
     ls.began(params)
     ls.session.given = params.initialization_options
-    _settle(ls, None)
+    _settle(ls, None, {}, _PATIENCE if ls.asks_settings else 0)
 
 
 async def initialized(ls: Server, params: types.InitializedParams) -> None:
@@ -57,7 +59,7 @@ async def did_change_configuration(ls: Server, params: types.DidChangeConfigurat
 async def _ask_settings(ls: Server, told: object) -> None:
     """Takes the settings that the client has for each folder, or those that it told."""
     if not ls.asks_settings:
-        _settle(ls, told)
+        _settle(ls, told, {})
         return
     folders = dict(ls.session.folders)
     asked = [types.ConfigurationItem(section=SECTION)]
@@ -66,7 +68,7 @@ async def _ask_settings(ls: Server, told: object) -> None:
     _settle(ls, answers[0] if answers else None, dict(zip(folders.values(), answers[1:], strict=False)))
 
 
-def _settle(ls: Server, given: object, by_folder: Mapping[Path, object] | None = None) -> None:
+def _settle(ls: Server, given: object, by_folder: Mapping[Path, object], delay: float = 0) -> None:
     """What was given at the start stays where nothing else is set."""
     wrong: dict[str, None] = {}
 
@@ -76,7 +78,7 @@ def _settle(ls: Server, given: object, by_folder: Mapping[Path, object] | None =
         return settings
 
     ls.session.settings = read(given)
-    ls.session.configure({path: read(each) for path, each in (by_folder or {}).items()})
+    ls.session.configure({path: read(each) for path, each in by_folder.items()}, delay)
     for message in wrong:
         ls.say(message, types.MessageType.Error)
 

@@ -112,11 +112,11 @@ class Session:
             if paths is None or any(self.project(Path(path)) is project for path in paths):
                 project.touch()
 
-    def configure(self, given: dict[Path, Settings] | None = None) -> None:
-        """There are settings: those of folders, or for all of them the session's."""
+    def configure(self, given: dict[Path, Settings], delay: float = 0) -> None:
+        """There are settings: those of folders, or else the session's; what follows begins after some seconds."""
         for path, project in self.projects.items():
-            project.settings = (given or {}).get(path, self.settings)
-            project.touch(0)
+            project.settings = given.get(path, self.settings)
+            project.touch(delay)
 
     def close(self) -> None:
         """Nothing is analyzed any more."""
@@ -158,8 +158,9 @@ class Session:
 
     def _open(self, project: Project) -> Iterator[tuple[str, Buffer | Notebook]]:
         """The project's documents that are open, by path from its root."""
-        texts = [buffer for buffer in self.documents.buffers.values() if buffer.notebook is None]
-        for document in (*texts, *self.documents.notebooks.values()):
+        documents: list[Buffer | Notebook] = [*self.documents.notebooks.values()]
+        documents += [buffer for buffer in self.documents.buffers.values() if buffer.notebook is None]
+        for document in documents:
             path = path_of(document.uri)
             if path is not None and path.suffix in _SUFFIXES and self.project(path) is project:
                 yield relative(path, project.root), document
