@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,14 @@ def test_options_win_over_the_file_and_paths_are_from_the_project(tmp_path: Path
 def test_an_option_that_is_none_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown option"):
         read_settings({"options": {"wrold": "closed"}})[0].load(tmp_path)
+
+
+def test_every_setting_is_documented_and_in_the_extension() -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "editors.md").read_text(encoding="utf-8")
+    extension = json.loads((root / "editors" / "vscode" / "package.json").read_text(encoding="utf-8"))
+    properties = extension["contributes"]["configuration"]["properties"]
+    for name in Settings.__slots__:
+        assert f"| `{name}` | " in page
+        default = properties[f"hybridize.{name}"]["default"]
+        assert (default or None) == (getattr(DEFAULT, name) or None)
