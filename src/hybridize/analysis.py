@@ -172,7 +172,7 @@ class Analysis:
         if not apart or len(parts) > MOST_TASKS or not can_fork():
             yield from self._one_by_one(parts, weights)
             return
-        _prepare()
+        prepare()
         done, total = 0, sum(weights)
 
         def tell() -> None:
@@ -228,7 +228,7 @@ class Analysis:
         return deciding
 
 
-def _prepare() -> None:
+def prepare() -> None:
     """Imports what each process would import for itself."""
     from hybridize.deciding import Deciding  # noqa: F401
     from hybridize.library import registry

@@ -48,7 +48,7 @@ def check(
     Args:
         paths: files and folders.
         config: the options in force; None: those of `[tool.hybridize]` in the project's `pyproject.toml`, if any.
-        contents: bytes of files, by their path from the project's root, in place of those on disk.
+        contents: bytes of files, by their path from the project's root, in place of those on disk or beside them.
         repairs: whether to look for repairs, which takes a twentieth of the time.
         progress: called with a phase, how much of it is done, and how much there is (0: not known).
 

@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "explain": ("hybridize.cli.explain", "why this verdict, step by step; or what a code means"),
     "rules": ("hybridize.cli.rules", "list the codes of preconditions, statuses and rules"),
     "config": ("hybridize.cli.config", "show the options in force and where each comes from"),
+    "server": ("hybridize.cli.server", "a language server, for editors"),
     "clean": ("hybridize.cli.clean", "remove the results that earlier runs have kept"),
     "study": ("hybridize.cli.study", "the empirical study's pipeline"),
 }

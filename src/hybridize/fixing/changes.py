@@ -54,11 +54,12 @@ def plan_fixes(
     functions: Iterable[FunctionReport] | None = None,
     contents: Mapping[str, bytes] | None = None,
     lines: Mapping[str, int] | None = None,
+    given: Mapping[str, bytes] | None = None,
 ) -> list[FileChanges]:
     """The verified edits for all decisions (or those on `functions`), by file; nothing is written.
 
     `contents` are the files that repairs have changed already: what the report speaks of. `lines` are those of
-    functions (by id) before that.
+    functions (by id) before that. `given` are files that are not as on disk, before any repair.
     """
     repaired = contents or {}
     by_path: defaultdict[str, list[FunctionReport]] = defaultdict(list)
@@ -68,7 +69,7 @@ def plan_fixes(
     for path in repaired:
         by_path.setdefault(path, [])
     root = Path(report.project.root)
-    planned = [_plan_file(root, path, wanted, repaired.get(path)) for path, wanted in by_path.items()]
+    planned = [_plan_file(root, path, wanted, repaired.get(path), given or {}) for path, wanted in by_path.items()]
     return [_with_lines(file, lines or {}) for file in planned]
 
 
@@ -103,13 +104,15 @@ def file_plan(path: str, functions: Iterable[FunctionReport]) -> FilePlan:
     return FilePlan(Path(path), tuple(_decorator_change(function) for function in functions))
 
 
-def _plan_file(root: Path, path: str, functions: list[FunctionReport], repaired: bytes | None) -> FileChanges:
+def _plan_file(
+    root: Path, path: str, functions: list[FunctionReport], repaired: bytes | None, given: Mapping[str, bytes]
+) -> FileChanges:
     # An explicit call has no decorator to remove: it is somewhere else, and other code may rely on its name.
     calls = [f for f in functions if f.facts.hybridization and not f.facts.hybridization.is_decorator]
     refused = [Change(f, Outcome.REFUSED, _call_reason(f)) for f in calls]
     rest = [function for function in functions if function not in calls]
     try:
-        source = (root / path).read_bytes()
+        source = given[path] if path in given else (root / path).read_bytes()
     except OSError as error:
         return _refuse_all(path, functions, f"cannot be read: {(error.strerror or str(error)).lower()}")
     result = plan_file(file_plan(path, rest), source if repaired is None else repaired)

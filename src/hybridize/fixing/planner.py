@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -9,7 +10,7 @@ from hybridize.config import Config
 from hybridize.decide.model import Action, FunctionReport, Report
 from hybridize.fixing.changes import plan_fixes
 from hybridize.fixing.fixes import Fixes
-from hybridize.records import dataclass
+from hybridize.records import dataclass, field
 from hybridize.repairing import Analyze, Repaired, Wanted, repair
 from hybridize.repairs.model import Proposed
 from hybridize.report.select import EVERYTHING, ignored_by, is_selected, matches, selected
@@ -23,13 +24,15 @@ class Planner:
     """Plans changes of one project; nothing is written.
 
     `report` is all that the analysis says, also of what the configuration does not select; `analyze` is that analysis,
-    with other contents of some files. `unsafe`: with repairs that are not provably the same.
+    with other contents of some files. `unsafe`: with repairs that are not provably the same. `given` are the bytes of
+    files, by path from the root, that stand in place of those on disk (what an editor holds).
     """
 
     report: Report
     config: Config
     analyze: Analyze
     unsafe: bool = False
+    given: Mapping[str, bytes] = field(default_factory=dict)
 
     def plan(self, functions: Functions = None) -> Fixes:
         """The changes for some functions, or all that the configuration selects."""
@@ -37,15 +40,19 @@ class Planner:
         final = selected(repaired.report, self.config, repaired.unlocked)
         chosen = _with_parts(repaired, functions)
         lines = {function.facts.id: function.facts.line for function in self.report.functions}
-        files = plan_fixes(final, to_change(final, chosen), repaired.contents, lines)
+        files = plan_fixes(final, to_change(final, chosen), repaired.contents, lines, self.given)
         return Fixes(self.report, final, repaired, tuple(files), chosen)
 
     def _repaired(self, functions: Functions) -> Repaired:
         if not self.report.repairs:
             return Repaired(self.report)
-        root = Path(self.report.project.root)
+        root, given = Path(self.report.project.root), self.given
         wanted = wanted_repairs(self.config, functions, unsafe=self.unsafe)
-        return repair(self.analyze, self.report, lambda path: (root / path).read_bytes(), wanted)
+
+        def read(path: str) -> bytes:
+            return given[path] if path in given else (root / path).read_bytes()
+
+        return repair(lambda contents: self.analyze({**given, **contents}), self.report, read, wanted)
 
 
 def to_change(report: Report, functions: Functions = None) -> list[FunctionReport]:

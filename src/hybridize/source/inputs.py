@@ -9,7 +9,7 @@ from pathlib import Path
 from hybridize.records import dataclass
 from hybridize.source.discovery import discover
 from hybridize.source.layout import find_src_roots, package_name
-from hybridize.source.model import FileRef, SourceError, SourceText
+from hybridize.source.model import Discovery, FileRef, SourceError, SourceText
 from hybridize.source.names import ImportTable
 from hybridize.source.reading import decode_source, read_source
 from hybridize.source.roles import Roles, find_roles
@@ -69,19 +69,21 @@ def read_inputs(
         paths: files and folders.
         asked: the user's options.
         external: top-level names that are libraries even where a folder of the project is called the same.
-        contents: the bytes of files, by their path from the root, that are not to be read from disk.
+        contents: the bytes of files, by their path from the root, in place of those on disk; a file that is not on
+            disk is one of the project.
     """
     found = discover(paths, exclude=asked.exclude, exclude_base=asked.exclude_base)
     root, contents = found.root, contents or {}
+    files = _with_unsaved(found, contents)
     read = {
         ref.relative: decode_source(ref, contents[ref.relative]) if ref.relative in contents else read_source(ref)
-        for ref in found.files
+        for ref in files
     }
     texts = {path: text.text for path, text in read.items() if isinstance(text, SourceText)}
-    table = ImportTable(found.files, find_src_roots(root, asked.src), root_name=package_name(root), external=external)
+    table = ImportTable(files, find_src_roots(root, asked.src), root_name=package_name(root), external=external)
     return Inputs(
         root,
-        found.files,
+        files,
         read,
         table,
         project_versions(root, asked.tensorflow_version, texts.values()),
@@ -90,3 +92,14 @@ def read_inputs(
         found.errors,
         found.missing,
     )
+
+
+def _with_unsaved(found: Discovery, contents: Mapping[str, bytes]) -> tuple[FileRef, ...]:
+    """The files of a project with those that are only in an editor yet."""
+    known = {ref.relative for ref in found.files}
+    new = [
+        FileRef(str(found.root / path), path)
+        for path in contents
+        if path not in known and path.endswith((".py", ".ipynb")) and not (found.root / path).exists()
+    ]
+    return tuple(sorted((*found.files, *new), key=lambda ref: ref.relative)) if new else found.files

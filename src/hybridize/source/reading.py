@@ -51,6 +51,18 @@ def decode_source(ref: FileRef, data: bytes) -> SourceText | SourceError:
     return SourceText(ref, data, text, encoding, bom, dominant_newline(text))
 
 
+def encode_source(text: str) -> bytes:
+    """The bytes that an editor writes for a text: in the encoding that it declares, or else UTF-8."""
+    data = text.encode("utf-8", "surrogatepass")
+    declared = _declared_encoding(data)
+    if isinstance(declared, str) and declared != "utf-8":
+        try:
+            return text.encode(declared)
+        except (UnicodeEncodeError, LookupError, ValueError):
+            pass  # the analysis says what is wrong with it
+    return data
+
+
 def parse(source: SourceText) -> ast.Module | SourceError:
     """Parse a text; never prints a warning, and turns all that the parser may raise into one line."""
     try:

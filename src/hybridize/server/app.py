@@ -1,0 +1,245 @@
+"""The server itself: a pygls server whose documents, folders and answers are those of a session."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from typing import Any, Final
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
+
+from hybridize import __version__
+from hybridize.server.edits import NothingToDo, Outdated
+from hybridize.server.positions import Units
+from hybridize.server.session import Session
+
+#: Seconds between two looks at whether the client is still there.
+_LOOK: Final = 1.0
+_NOTEBOOKS: Final = types.NotebookDocumentSyncOptions(
+    notebook_selector=[
+        types.NotebookDocumentFilterWithNotebook(
+            notebook=types.NotebookDocumentFilterNotebookType(notebook_type="jupyter-notebook"),
+            cells=[types.NotebookCellLanguage(language="python")],
+        )
+    ],
+    save=True,
+)
+
+
+class Protocol(LanguageServerProtocol):
+    """The protocol with documents of our own: those of pygls take a form feed for the end of a line."""
+
+    _server: Server
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        """A document is the client's."""
+        self._server.session.documents.open(params.text_document)
+        self._server.session.opened(params.text_document.uri)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        """It has been edited."""
+        session, document = self._server.session, params.text_document
+        buffer = session.documents.buffers.get(document.uri)
+        if buffer is not None:
+            buffer.change(document.version, params.content_changes, session.documents.units)
+            session.changed(document.uri)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        """It is that on disk again."""
+        self._server.session.documents.buffers.pop(params.text_document.uri, None)
+        self._server.session.closed(params.text_document.uri)
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def lsp_notebook_document__did_open(self, params: types.DidOpenNotebookDocumentParams) -> None:
+        """A notebook is the client's."""
+        self._server.session.documents.open_notebook(params)
+        self._server.session.opened(params.notebook_document.uri)
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def lsp_notebook_document__did_change(self, params: types.DidChangeNotebookDocumentParams) -> None:
+        """Its cells have been edited, or their order."""
+        self._server.session.documents.change_notebook(params)
+        self._server.session.changed(params.notebook_document.uri)
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def lsp_notebook_document__did_close(self, params: types.DidCloseNotebookDocumentParams) -> None:
+        """It is that on disk again."""
+        self._server.session.documents.close_notebook(params)
+        self._server.session.closed(params.notebook_document.uri)
+
+
+class Server(LanguageServer):
+    """The language server."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "hybridize",
+            __version__,
+            notebook_document_sync=_NOTEBOOKS,
+            protocol_cls=Protocol,
+            converter_factory=default_converter,
+            max_workers=2,
+        )
+        self.session = Session(self)
+        self._watch: asyncio.Task[None] | None = None
+
+    @property
+    def ended_well(self) -> bool:
+        """Whether the client asked to shut down."""
+        return bool(self.protocol._shutdown)
+
+    def began(self, params: types.InitializeParams) -> None:
+        """The client has said who it is."""
+        encoding = self.protocol.workspace.position_encoding or types.PositionEncodingKind.Utf16
+        self.session.documents.units = Units(types.PositionEncodingKind(encoding))
+        folders = [folder.uri for folder in params.workspace_folders or ()]
+        for uri in folders or ([params.root_uri] if params.root_uri else []):
+            self.session.add_folder(uri)
+        if params.process_id is not None:
+            self._watch = asyncio.get_running_loop().create_task(_end_without(self, params.process_id))
+
+    def shutdown(self) -> None:
+        """The client is gone, or wants the end."""
+        self.session.close()
+        super().shutdown()  # type: ignore[no-untyped-call]
+
+    def say(self, message: str, kind: types.MessageType) -> None:
+        """A sentence for the user."""
+        self.window_show_message(types.ShowMessageParams(kind, f"hybridize: {message}"))
+
+    def refresh(self) -> None:
+        """There is something new: what the client shows of it is asked for again, where it can be told so."""
+        workspace = self.client_capabilities.workspace
+        if workspace is None:
+            return
+        if self.pulls and workspace.diagnostics is not None and workspace.diagnostics.refresh_support:
+            self.workspace_diagnostic_refresh(None)
+        if workspace.code_lens is not None and workspace.code_lens.refresh_support:
+            self.workspace_code_lens_refresh(None)
+        if workspace.inlay_hint is not None and workspace.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
+
+    # What the client can do
+
+    @property
+    def pulls(self) -> bool:
+        """Whether the client asks for diagnostics; they are not sent as well, then."""
+        text = self.client_capabilities.text_document
+        return text is not None and text.diagnostic is not None
+
+    @property
+    def is_told_to_refresh(self) -> bool:
+        """Whether a client that asks for diagnostics can be told that there are new ones."""
+        workspace = self.client_capabilities.workspace
+        return (
+            workspace is not None and workspace.diagnostics is not None and bool(workspace.diagnostics.refresh_support)
+        )
+
+    @property
+    def shows_related(self) -> bool:
+        """Whether the client shows other places with a diagnostic."""
+        text = self.client_capabilities.text_document
+        told = (text.publish_diagnostics, text.diagnostic) if text is not None else ()
+        return any(each is not None and bool(each.related_information) for each in told)
+
+    @property
+    def resolves_edits(self) -> bool:
+        """Whether the client asks for the edits of a code action once it is chosen."""
+        text = self.client_capabilities.text_document
+        action = text.code_action if text is not None else None
+        return (
+            action is not None
+            and bool(action.data_support)
+            and action.resolve_support is not None
+            and "edit" in action.resolve_support.properties
+        )
+
+    @property
+    def takes_versions(self) -> bool:
+        """Whether edits may say which versions of documents they are for."""
+        workspace = self.client_capabilities.workspace
+        edit = workspace.workspace_edit if workspace is not None else None
+        return edit is not None and bool(edit.document_changes)
+
+    @property
+    def can_show_progress(self) -> bool:
+        """Whether the client shows how far something is."""
+        window = self.client_capabilities.window
+        return window is not None and bool(window.work_done_progress)
+
+    @property
+    def asks_settings(self) -> bool:
+        """Whether the client can be asked for its settings."""
+        workspace = self.client_capabilities.workspace
+        return workspace is not None and bool(workspace.configuration)
+
+    @property
+    def hover_kind(self) -> types.MarkupKind:
+        """The kind of text that the client shows."""
+        text = self.client_capabilities.text_document
+        formats = text.hover.content_format if text is not None and text.hover is not None else None
+        return formats[0] if formats else types.MarkupKind.PlainText
+
+
+async def _end_without(server: Server, parent: int) -> None:
+    """Ends this process once the client's is gone, whatever holds our stdin open."""
+    while True:
+        await asyncio.sleep(_LOOK)
+        if not _is_alive(parent):
+            server.session.close()
+            os._exit(1)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # somebody else's, but there
+    return True
+
+
+def serve(tcp: tuple[str, int] | None = None) -> bool:
+    """Speaks with one client until it is gone, on stdin and stdout, or at a host and port.
+
+    Returns:
+        Whether it said that it would go.
+    """
+    logging.basicConfig(level=logging.WARNING)
+    logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_unexpected)
+    server = make_server()
+    if tcp is not None:
+        server.start_tcp(*tcp)
+    else:
+        out = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)  # what prints does not print into the protocol
+        server.start_io(stdout=out)
+    return server.ended_well
+
+
+def _is_unexpected(record: logging.LogRecord) -> bool:
+    """Whether an error is one of ours, and not an answer to the user."""
+    return not (record.exc_info and isinstance(record.exc_info[1], (NothingToDo, Outdated)))
+
+
+def make_server() -> Server:
+    """A server with all its features."""
+    from hybridize.server.features import COMMANDS, FEATURES
+
+    server = Server()
+    for name, (handler, options) in FEATURES.items():
+        _register(server.feature(name, options) if options is not None else server.feature(name), handler)
+    for name, handler in COMMANDS.items():
+        _register(server.command(name), handler)
+    return server
+
+
+def _register(register: Any, handler: Any) -> None:
+    register(handler)

@@ -1,0 +1,91 @@
+"""The process that runs jobs, in forks of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pygls", reason='needs pygls: pip install "hybridize[lsp]"')
+
+import hybridize
+from hybridize.config import Config
+from hybridize.server.jobs import Check, Project
+from hybridize.server.workers import JobError, Workers
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks at processes in /proc"),
+]
+
+
+def check(folder: Path, lines: int = 1) -> Check:
+    """A job that takes the longer the more lines there are."""
+    body = "".join(f"def f{i}(x):\n    return tf.sin(x) + f{i - 1 if i else 0}(x)\n\n" for i in range(lines))
+    (folder / "main.py").write_text(f"import tensorflow as tf\n\n{body}f{lines - 1}(tf.ones([2]))\n")
+    return Check(Project((folder,), Config(origins={}, cache=False), {}))
+
+
+def children(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+async def until(ready: object) -> None:
+    for _ in range(1_200):
+        if ready():  # type: ignore[operator]
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("waited in vain")
+
+
+def test_a_job_that_is_wanted_no_more_is_killed_and_others_go_on(tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+
+    async def scenario() -> None:
+        workers = Workers()
+        long = asyncio.create_task(workers.run(check(tmp_path, 4_000)))
+        await until(lambda: workers._process is not None and children(workers._process.pid))
+        assert workers._process is not None
+        (fork,) = children(workers._process.pid)
+        report = await workers.run(check(tmp_path / "small"))
+        assert isinstance(report, hybridize.Report)
+        assert not long.done()
+        long.cancel()
+        await until(lambda: children(workers._process.pid) == [])  # type: ignore[union-attr]
+        assert not Path(f"/proc/{fork}").exists()
+        workers.close()
+        await workers.ended()
+
+    asyncio.run(scenario())
+
+
+def test_what_died_is_said_and_started_again(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        workers = Workers()
+        long = asyncio.create_task(workers.run(check(tmp_path, 4_000)))
+        await until(lambda: workers._process is not None and children(workers._process.pid))
+        assert workers._process is not None
+        os.kill(children(workers._process.pid)[0], signal.SIGKILL)
+        with pytest.raises(JobError, match="its process died"):
+            await long
+        os.kill(workers._process.pid, signal.SIGKILL)
+        await until(lambda: workers._process.returncode is not None)  # type: ignore[union-attr]
+        assert isinstance(await workers.run(check(tmp_path)), hybridize.Report)
+        workers.close()
+        await workers.ended()
+
+    asyncio.run(scenario())
+
+
+def test_an_error_in_a_job_is_one_line(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        workers = Workers()
+        with pytest.raises(JobError, match="AttributeError: 'int' object has no attribute 'cache'"):
+            await workers.run(Check(Project((tmp_path,), 1, {})))  # type: ignore[arg-type]
+        workers.close()
+        await workers.ended()
+
+    asyncio.run(scenario())
