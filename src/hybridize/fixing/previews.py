@@ -16,7 +16,8 @@ from hybridize.rewrite.compose import each_alone, edits_between
 def previews(report: Report) -> dict[str, str]:
     """By the id of a function, the unified diff of its change, or of the repairs that may make it fit for a graph.
 
-    Repairs of code outside of functions are there by their place, `path:line`. A function without a diff is not there: it stays as it is, or its file cannot be read or parsed any more.
+    Repairs of code outside of functions are there by their place, `path:line`. A function without a diff is not there:
+    it stays as it is, or its file cannot be read or parsed any more.
     """
     root = Path(report.project.root)
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report.samples import CONVERT, DEHYBRIDIZE, KEEP, SAMPLE, facts
 
 from hybridize.decide.model import Action, Call, Decision, FunctionReport, ProjectInfo, Report
 from hybridize.records import replace
 from hybridize.report.documentation import load_docs
 from hybridize.report.html.data import page_data, places
 from hybridize.report.html.page import render
-from hybridize.report.html.sources import LONGEST, excerpt
+from hybridize.report.html.sources import LONGEST, SMALL, sources
+from report.samples import CONVERT, DEHYBRIDIZE, KEEP, SAMPLE, facts
 
 DOCS = load_docs()
 
@@ -113,25 +113,36 @@ def test_every_line_that_something_speaks_of_is_among_the_places() -> None:
     assert (12, 12) in found["main.py"]
 
 
-def test_an_excerpt_holds_what_is_asked_for_with_its_context(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("".join(f"line{i}\n" for i in range(1, 101)))
-    found = excerpt(str(tmp_path), "a.py", [(10, 12), (13, 13), (90, 200)])
+def excerpt(folder: Path, name: str, *ranges: tuple[int, int]) -> dict[str, Any]:
+    found = sources(str(folder), [name], {0: ranges})[0]
     assert found is not None
-    assert found["lines"] == 100
+    return found
+
+
+def test_of_a_large_project_what_is_spoken_of_is_shown_with_its_context(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("".join(f"line{i}\n" for i in range(1, 101)) + "#" * SMALL)
+    found = excerpt(tmp_path, "a.py", (10, 12), (13, 13), (90, 95))
+    assert found["lines"] == 101
     assert [first for first, _ in found["parts"]] == [7, 87]
     assert found["parts"][0][1].split("\n") == [f"line{i}" for i in range(7, 17)]
 
 
-def test_a_line_without_an_end_is_cut(tmp_path: Path) -> None:
+def test_files_of_a_small_project_are_shown_whole(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("".join(f"line{i}\n" for i in range(1, 101)))
+    found = excerpt(tmp_path, "a.py", (10, 12))
+    assert [(first, text.count("\n")) for first, text in found["parts"]] == [(1, 99)]
+
+
+def test_an_endless_line_is_cut(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\ny = '" + "a" * 1_000_000 + "'\n")
-    found = excerpt(str(tmp_path), "a.py", [(1, 2)])
-    assert found is not None
+    found = excerpt(tmp_path, "a.py", (1, 2))
     assert found["cut"] == {"2": 1_000_006 - LONGEST}
     assert len(found["parts"][0][1]) < 2 * LONGEST
 
 
-def test_a_file_that_is_gone_has_no_excerpt(tmp_path: Path) -> None:
-    assert excerpt(str(tmp_path), "gone.py", [(1, 1)]) is None
+def test_what_is_not_spoken_of_and_what_is_gone_has_no_source(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    assert sources(str(tmp_path), ["a.py", "gone.py"], {1: [(1, 1)]}) == [None, None]
 
 
 def test_cells_of_a_notebook_are_told(tmp_path: Path) -> None:
@@ -140,8 +151,7 @@ def test_cells_of_a_notebook_are_told(tmp_path: Path) -> None:
         for kind in ("code", "markdown", "code")
     ]
     (tmp_path / "n.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
-    found = excerpt(str(tmp_path), "n.ipynb", [(1, 4)])
-    assert found is not None
+    found = excerpt(tmp_path, "n.ipynb", (1, 4))
     assert found["cells"] == [[1, 1], [3, 3]]
 
 

@@ -44,8 +44,8 @@ def page_data(report: Report, diffs: Mapping[str, str], docs: CodeDocs, tool: st
         tool: the name and version of what wrote the page.
 
     Returns:
-        Plain data. Files, functions and steps of evidence (message, file, line) are numbers: indices of `files`, `functions`
-        and `steps`; so are chains of steps, from 1.
+        Plain data. Files, functions and steps of evidence (message, file, line) are numbers: indices of `files`,
+        `functions` and `steps`; so are chains of steps, from 1.
     """
     return _Writer(report, diffs).data(docs, tool)
 

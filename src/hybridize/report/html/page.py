@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from importlib import resources
@@ -14,7 +15,7 @@ from typing import Any, Final
 from hybridize.decide.model import Report
 from hybridize.report.codes import CodeDocs
 from hybridize.report.html.data import page_data, places, title_of
-from hybridize.report.html.sources import excerpt
+from hybridize.report.html.sources import sources
 
 #: The scripts in the order in which they need each other.
 _SCRIPTS: Final = (
@@ -29,6 +30,8 @@ _SCRIPTS: Final = (
     "page.js",
 )
 
+#: In scripts and styles, where no text goes over several lines.
+_UNREAD: Final = re.compile(r"^[ ]*(?://.*|/\*.*\*/)?(?:\n|$)|^[ ]+", re.M)
 _HARMLESS: Final = bytes.maketrans(b"<>&", b",.:")
 
 
@@ -45,11 +48,6 @@ def render(report: Report, diffs: Mapping[str, str], docs: CodeDocs, version: st
         An HTML document, ASCII but for what the project is called.
     """
     data = page_data(report, diffs, docs, f"hybridize {version}")
-    wanted = places(data)
-    sources = [
-        excerpt(report.project.root, path, wanted[number]) if number in wanted else None
-        for number, path in enumerate(data["files"])
-    ]
     style, script = _asset("page.css"), _script()
     values = {
         "policy": _policy(style, script),
@@ -57,7 +55,7 @@ def render(report: Report, diffs: Mapping[str, str], docs: CodeDocs, version: st
         "style": style,
         "script": script,
         "data": _packed(data),
-        "sources": _packed(sources),
+        "sources": _packed(sources(report.project.root, data["files"], places(data))),
     }
     # One pass: what is filled in may hold anything.
     first, *rest = _asset("page.html").split("{{")
@@ -71,7 +69,9 @@ def _script() -> str:
 
 
 def _asset(name: str) -> str:
-    return resources.files("hybridize.report.html").joinpath("assets", name).read_text("utf-8")
+    """A file of the page, without what only its authors read: indentation and lines of comment."""
+    text = resources.files("hybridize.report.html").joinpath("assets", name).read_text("utf-8")
+    return _UNREAD.sub("", text)
 
 
 def _policy(style: str, script: str) -> str:

@@ -1,37 +1,50 @@
-"""The sources that the page shows: the lines around what it speaks of, and no more."""
+"""The sources that the page shows: whole files of a small project, else the lines around what it speaks of."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any, Final
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from hybridize.source import FileRef, SourceText, read_source, split_lines
 
 #: So many lines around a place are shown with it.
 CONTEXT: Final = 3
+#: Files of so many characters in all are shown whole.
+SMALL: Final = 250_000
 #: So much of a line is shown.
 LONGEST: Final = 1_000
 
 Json = dict[str, Any]
+Ranges: TypeAlias = Sequence[tuple[int, int]]
 
 
-def excerpt(root: str, path: str, ranges: Iterable[tuple[int, int]]) -> Json | None:
-    """The lines of some ranges of a file with their context; None where the file cannot be read (any more).
+def sources(root: str, files: Sequence[str], ranges: Mapping[int, Ranges]) -> list[Json | None]:
+    """The sources of a project for its page.
 
     Args:
         root: the project's folder.
-        path: the file, from there.
-        ranges: first and last lines, from 1.
+        files: its files, from there.
+        ranges: by the number of a file, first and last lines (from 1) of what is to be seen.
 
     Returns:
-        `lines`: the number of lines of the file; `parts`: the first line of each part, and its text; `cut`: by line,
-        how many characters of it are left out; `cells` of a notebook: the first line of each, and its number.
+        By file, None where there is nothing to see or it cannot be read (any more), or `lines`: the number of lines of
+        the file; `parts`: the first line of each part, and its text; `cut`: by line, how many characters of it are left
+        out; `cells` of a notebook: the first line of each, and its number.
     """
-    read = read_source(FileRef(os.path.join(root, path), path))
-    if not isinstance(read, SourceText):
-        return None
-    lines = split_lines(read.text)
+    refs = [FileRef(os.path.join(root, path), path) for path in files]
+    read = [read_source(ref) if number in ranges else None for number, ref in enumerate(refs)]
+    texts = [each if isinstance(each, SourceText) else None for each in read]
+    whole = sum(len(text.text) for text in texts if text is not None) <= SMALL
+    return [
+        None if text is None else _excerpt(text, [(1, sys.maxsize)] if whole else ranges[number])
+        for number, text in enumerate(texts)
+    ]
+
+
+def _excerpt(text: SourceText, ranges: Ranges) -> Json:
+    lines = split_lines(text.text)
     if lines and not lines[-1]:
         lines.pop()
     parts: list[list[Any]] = []
@@ -47,12 +60,12 @@ def excerpt(root: str, path: str, ranges: Iterable[tuple[int, int]]) -> Json | N
     found: Json = {"lines": len(lines), "parts": parts}
     if cut:
         found["cut"] = cut
-    if read.cells is not None:
-        found["cells"] = [[cell.first_line, cell.index + 1] for cell in read.cells.cells]
+    if text.cells is not None:
+        found["cells"] = [[cell.first_line, cell.index + 1] for cell in text.cells.cells]
     return found
 
 
-def _merged(ranges: Iterable[tuple[int, int]], lines: int) -> list[tuple[int, int]]:
+def _merged(ranges: Ranges, lines: int) -> list[tuple[int, int]]:
     """Ranges with their context, those together that meet."""
     merged: list[tuple[int, int]] = []
     for first, last in sorted((max(1, a - CONTEXT), min(lines, b + CONTEXT)) for a, b in ranges):

@@ -57,13 +57,18 @@ function node(f, box, call, isMe, recursive) {
     svg("rect", { x: box.x, y: box.y, width: box.width, height: NODE.height, rx: 6 }),
     svg("rect.side", { x: box.x, y: box.y + 6, width: 4, height: NODE.height - 12, rx: 2 }),
     label(box, 18, fit(name, box.width - 24, 7.3), "name"),
-    label(box, 34, fit(f ? `${f.verdict}${recursive ? ", recursive" : ""} · ${place}` : place, box.width - 24, 6), "where"),
+    label(box, 34, whereabouts(f, place, box.width - 24, recursive), "where"),
   ];
   if (!f || isMe) return svg(`g.node.${kind}${isMe ? ".me" : ""}`, null, inner);
   return svg(`a.node.${kind}`, { href: functionAddress(f), "data-item": true, "aria-label": title }, inner);
 }
 
 const label = (box, y, text, kind) => svg(`text.${kind}`, { x: box.x + 14, y: box.y + y }, text);
+
+function whereabouts(f, place, width, recursive) {
+  const said = f ? `${f.verdict}${recursive ? ", recursive" : ""} · ` : "";
+  return said + fit(place, width - said.length * 6, 6);
+}
 
 // A text that fits: the end of a name tells more than its beginning.
 function fit(text, width, each) {

@@ -125,11 +125,24 @@ function noteRow(note) {
     codeName(note.code) ? [el("b", null, codeName(note.code)), " "] : null, sentence(note.text));
 }
 
-// Lines that are not shown: a button where the page has them.
+// Lines that are not shown: a button for those that the page has.
 function gap(first, last, shown, open) {
-  const held = shown.parts.some(([at, text]) => at <= last && at + text.split("\n").length - 1 >= first);
-  const what = `${counted(last - first + 1, "line")} not shown`;
-  if (!held) return el("div.gap", null, `${what}: nothing is said of them`);
-  const end = Math.min(last, first + FEW);
-  return el("div.gap", null, el("button.link", { type: "button", onclick: () => open([first + 3, end - 3]) }, `Show lines ${first} to ${end}`));
+  const row = el("div.gap");
+  let at = first;
+  const left = (until) => {
+    if (at <= until) row.append(el("span.off", null, `${counted(until - at + 1, "line")} left out`), " ");
+  };
+  for (const [from, text] of shown.parts) {
+    const start = Math.max(from, first);
+    const end = Math.min(from + text.split("\n").length - 1, last);
+    if (start > end) continue;
+    left(start - 1);
+    for (let a = start; a <= end; a += FEW) {
+      const b = Math.min(end, a + FEW - 1);
+      row.append(el("button.link", { type: "button", onclick: () => open([a + 3, b - 3]) }, a === b ? `Show line ${a}` : `Show lines ${a} to ${b}`), " ");
+    }
+    at = end + 1;
+  }
+  left(last);
+  return row;
 }
