@@ -84,7 +84,11 @@ def test_calls_name_functions_and_files_by_number() -> None:
         Call("trainer:Trainer.fit", "gone:nobody", "trainer.py", 64),
     )
     data = data_of(replace(SAMPLE, calls=calls))
-    assert data["calls"] == [[-1 - data["files"].index("main.py"), 1, 3], [1, 0, 63]]
+    callers, callees, lines = data["calls"]
+    module = -1 - data["files"].index("main.py")
+    assert [callers[0], sum(callers)] == [module, 1]
+    assert [module + callees[0], 1 + callees[1]] == [1, 0]
+    assert lines == [3, 63]
 
 
 def test_findings_are_counted_by_the_category_of_their_rule() -> None:

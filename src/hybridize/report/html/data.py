@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from hybridize.decide.model import Action, Decision, Finding, FunctionReport, Report, Severity, Status
@@ -30,6 +31,8 @@ _TERNARY: Final = {Ternary.NO: 0, Ternary.YES: 1, Ternary.UNKNOWN: 2}
 #: The words for actions, the ones to make first.
 _ACTIONS: Final = (Action.CONVERT_TO_HYBRID, Action.CONVERT_TO_EAGER, Action.RECONFIGURE, Action.KEEP)
 _MOST_LITERALS: Final = 12
+#: Stands for the sentence of the last step: a character that no sentence holds.
+_REPEATED: Final = "\x01"
 #: The category of a finding that no rule makes.
 _OTHER: Final = "other"
 
@@ -186,10 +189,14 @@ class _Writer:
 
     def _status(self, status: Status, facts: FunctionFacts) -> Json:
         self._codes.add(status.code)
+        message = reason(status, facts, self._display)
+        last = one_line(status.evidence[-1].message) if status.evidence else ""
+        if last:
+            message = message.replace(last, _REPEATED)
         return {
             "code": status.code,
             "severity": status.severity.value,
-            "message": reason(status, facts, self._display),
+            "message": message,
             "file": self._file(status.path),
             "line": status.line,
             "chain": self._chain(status.evidence),
@@ -250,16 +257,25 @@ class _Writer:
         table = [[name, *(found[name, level] for level in Severity)] for name in sorted({name for name, _ in found})]
         return sorted(table, key=lambda row: (-sum(row[1:]), row[0]))
 
-    def _calls(self) -> list[list[int]]:
-        """Caller, callee and line; a caller below 0 is the code of a file: -1 the first, -2 the second."""
-        return [
-            [
+    def _calls(self) -> list[Sequence[int]]:
+        """Callers, callees and lines in columns; a caller below 0 is the code of a file: -1 the first, -2 the second.
+
+        Callers and callees are differences, to the caller before and to the own caller.
+        """
+        calls = sorted(
+            (
                 self._numbers[call.caller] if call.caller else -1 - self._file(call.path),
                 self._numbers[call.callee],
                 call.line,
-            ]
+            )
             for call in self._report.calls
             if call.callee in self._numbers and (not call.caller or call.caller in self._numbers)
+        )
+        callers = [0, *(caller for caller, _, _ in calls)]
+        return [
+            [caller - before for before, caller in pairwise(callers)],
+            [callee - caller for caller, callee, _ in calls],
+            [line for _, _, line in calls],
         ]
 
     def _chain(self, chain: Iterable[Evidence]) -> int:

@@ -67,12 +67,25 @@ function card(f, group, placed) {
     })));
 }
 
+const MOST_STEPS = 8; // of a chain, before all are asked for
+
 // A chain of evidence: each step a link to its place.
 function steps(f, at, before) {
   if (!at) return null;
-  return el("ol.chain", null, chain(at).map((step) => el("li", null,
+  const links = chain(at);
+  const list = el("ol.chain", null, links.map((step, i) => el("li", { "data-step": String(i + 1) },
     step.line ? el("a", { href: placeAddress(f, step.file, step.line), "data-item": true, "data-place": `${step.file}:${step.line}` },
       before ? `${before} ` : null, sentence(step.message), " ", el("span.where", null, bidi(shortPlace(f, step.file, step.line)))) : sentence(step.message))));
+  if (links.length <= MOST_STEPS) return list;
+  const middle = [...list.children].slice(2, -3);
+  for (const each of middle) each.hidden = true;
+  const more = el("button.link", { type: "button", onclick: () => {
+    for (const each of middle) each.hidden = false;
+    more.parentNode.remove();
+    middle[0].querySelector("a")?.focus();
+  } }, `${number(middle.length)} more steps`);
+  middle[0].before(el("li.more", null, more));
+  return list;
 }
 
 const shortPlace = (f, file, line) => (file === f.file ? `line ${line}` : placeOf(file, line));

@@ -41,6 +41,11 @@ function take(data) {
   R.findings = rows(data.findings);
   const statuses = rows(data.statuses);
   const parameters = rows(data.parameters);
+  takeChains(data);
+  for (const each of statuses) {
+    const steps = chain(each.chain);
+    if (steps.length) each.message = each.message.replaceAll("\u0001", () => steps[steps.length - 1].message);
+  }
   let status = 0;
   let parameter = 0;
   R.keys = new Map();
@@ -62,17 +67,20 @@ function take(data) {
     each.index = i;
     if (each.function !== null) R.functions[each.function].findings.push(each);
   });
-  for (const [caller, callee, line] of R.calls) {
+  let caller = 0;
+  R.calls[0].forEach((difference, i) => {
+    caller += difference;
+    const callee = caller + R.calls[1][i];
+    const line = R.calls[2][i];
     const file = caller < 0 ? -1 - caller : R.functions[caller].file;
     R.functions[callee].callers.push({ at: caller, file, line });
     if (caller >= 0) R.functions[caller].callees.push({ at: callee, file, line });
-  }
+  });
   R.fileKeys = new Map();
   R.fileNames = R.files.map((path, i) => keyOf(R.fileKeys, path, i));
   R.inFile = R.files.map(() => []);
   R.functions.forEach((f) => R.inFile[f.file].push(f));
   R.rank = new Map(R.plan.map((f, i) => [f, i]));
-  takeChains(data);
 }
 
 // Names for addresses: what an address cannot hold is replaced, and what is there twice gets a number.

@@ -172,6 +172,7 @@ async function start() {
     width = innerWidth;
   });
   route();
+  performance.mark("hybridize-ready");
   document.documentElement.dataset.ready = "true";
 }
 
