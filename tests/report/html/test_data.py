@@ -131,6 +131,14 @@ def test_of_a_large_project_what_is_spoken_of_is_shown_with_its_context(tmp_path
     assert found["parts"][0][1].split("\n") == [f"line{i}" for i in range(7, 17)]
 
 
+def test_a_part_that_begins_within_a_string_says_so(tmp_path: Path) -> None:
+    quotes = "'" * 3
+    lines = ["x = 'a'  # don't " + '"' * 3, quotes, *["text"] * 20, quotes, "def f():", "    pass", "#" * SMALL]
+    (tmp_path / "a.py").write_text("\n".join(lines))
+    parts = excerpt(tmp_path, "a.py", (1, 1), (12, 12), (24, 25))["parts"]
+    assert [(part[0], part[2:]) for part in parts] == [(1, []), (9, [quotes]), (21, [quotes])]
+
+
 def test_files_of_a_small_project_are_shown_whole(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("".join(f"line{i}\n" for i in range(1, 101)))
     found = excerpt(tmp_path, "a.py", (10, 12))

@@ -199,6 +199,10 @@ def test_search_filters_and_order_are_in_the_address_and_back_undoes_them(page: 
     page.driver.back()
     page.until(lambda: len(page.all("tbody tr")) == 40, "all functions again")
     assert page.one("#filter-verdict").get_attribute("value") == ""
+    page.go("#/functions?sort=gain")
+    page.one("[aria-sort=descending] [data-sort=gain]")
+    gains = [float(text.removesuffix("×")) for text in page.texts("tbody .num") if text]
+    assert gains == sorted(gains, reverse=True) != []
     page.go("#/functions?q=nobody")
     page.until(lambda: "No function is like that" in page.one("main").text, "the empty state")
 
@@ -216,7 +220,7 @@ def test_a_function_has_its_verdict_its_reasons_and_its_source_with_notes(page: 
     )
     page.go("#/function?id=classifier.train%3ATrainer.train_step")
     assert "+    @tf.function" in page.one(".diff .add").text
-    assert page.texts(".gap")[0] == "Show lines 1 to 22"
+    assert page.texts(".gap")[0] == "22 lines not shown Show lines 1 to 22"
     page.one(".gap button").click()
     page.one(".ln[data-line='1']")
 
@@ -267,6 +271,7 @@ def test_everything_goes_by_keyboard(page: Page, example: Path) -> None:
     assert page.js("return document.activeElement.matches('[data-item]')")
     page.keys(ESCAPE)
     page.until(lambda: page.address() == "#/functions?q=confusion", "the list again")
+    page.until(lambda: page.focused() == "confusion", "the entry that was open")
     page.go("#/plan")
     page.keys("j", ENTER)
     page.until(lambda: page.one("h1").text == "Trainer.train_step", "the first of the plan")

@@ -28,6 +28,7 @@ function overviewView() {
       el("div", null,
         bars("Why candidates stay as they are", R.failed, "failed", "that pass no precondition"),
         bars("Left out though a graph would be the same", R.left_out, "left_out", "that pass a precondition"))),
+    el("p.sub.foot", null, `Written by ${R.tool}. `, el("code", null, "hybridize explain NAME"), " says the same of a function in a terminal, and ", el("code", null, "hybridize explain CODE"), " what a code means."),
   ];
   return el("div.overview", null, parts);
 }
@@ -65,13 +66,13 @@ function bestFirst() {
   if (!R.plan.length) {
     return el("section", null, el("h2", null, "The plan"),
       el("p.empty", null, "Nothing is to be changed: no conversion is both safe and seen to pay."),
-      R.next ? el("p", null, sentence(R.next)) : null,
+      R.next ? el("p.next", null, sentence(R.next)) : null,
       R.repairable.length ? el("p", null, el("a", { href: address("plan"), "data-item": true }, "What repairs may unlock")) : null);
   }
   return el("section", null, el("h2", null, "The plan, best first"),
     el("ol.plan", null, R.plan.slice(0, 5).map((at) => planRow(R.functions[at]))),
     R.plan.length > 5 ? el("p", null, el("a", { href: address("plan") }, `All ${number(R.plan.length)} changes`)) : null,
-    R.next ? el("p.sub", null, sentence(R.next)) : null);
+    R.next ? el("p.sub.next", null, sentence(R.next)) : null);
 }
 
 function planRow(f, said) {
@@ -91,7 +92,7 @@ function repairRow(each) {
 
 function planView() {
   R.list = [...R.plan, ...R.repairable.map((each) => each.function).filter((at) => at >= 0)];
-  const parts = [el("div.head", null, title("The plan"), R.next ? el("p.sub", null, sentence(R.next)) : null)];
+  const parts = [el("div.head", null, title("The plan"), R.next ? el("p.sub.next", null, sentence(R.next)) : null)];
   if (R.plan.length) parts.push(el("ol.plan.box", null, R.plan.map((at) => planRow(R.functions[at]))));
   else parts.push(el("p.empty", null, "Nothing is to be changed: no conversion is both safe and seen to pay."));
   if (R.repairable.length) {

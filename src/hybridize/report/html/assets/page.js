@@ -57,8 +57,16 @@ function showFunction(main, values, same) {
   if (moved && !values.at && current.view) arrive(main);
 }
 
+// A new view begins at its heading; a list to which one comes back, where one was.
 function arrive(main) {
   scrollTo(0, 0);
+  const left = current.view === "function" ? R.functions[R.keys.get(current.id)] : null;
+  const entry = left && [...main.querySelectorAll("[data-item]")].find((each) => each.getAttribute("href") === functionAddress(left));
+  if (entry && here().view !== "function") {
+    entry.focus({ preventScroll: true });
+    entry.scrollIntoView({ block: "center" });
+    return;
+  }
   const heading = main.querySelector("h1");
   if (heading) heading.focus({ preventScroll: true });
 }

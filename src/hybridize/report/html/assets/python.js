@@ -11,8 +11,8 @@ const ENDS = {
   "'": /(?:\\.|[^'\\\n])*'?/y,
 };
 
-// By line of a text, its pieces: [kind, text].
-function pythonLines(text) {
+// By line of a text, its pieces: [kind, text]. It may begin within a string that ends with these quotes.
+function pythonLines(text, quotes) {
   const lines = [[]];
   const add = (kind, piece) => {
     piece.split("\n").forEach((part, i) => {
@@ -22,6 +22,12 @@ function pythonLines(text) {
   };
   let done = 0;
   TOKEN.lastIndex = 0;
+  if (quotes) {
+    ENDS[quotes].lastIndex = 0;
+    done = ENDS[quotes].exec(text) ? ENDS[quotes].lastIndex : text.length;
+    add("t", text.slice(0, done));
+    TOKEN.lastIndex = done;
+  }
   for (let match = TOKEN.exec(text); match; match = TOKEN.exec(text)) {
     const start = match.index;
     const kind = kindOf(text, match);

@@ -5,6 +5,7 @@ const sources = () => (SOURCES ??= unpack("sources"));
 
 // The ranges of lines to show: a function, and a place elsewhere with the function around it.
 const FEW = 400; // lines of a function that are shown at once
+const STEP = 100; // lines that are shown in addition
 
 function ranges(shown, file, wanted) {
   const parts = [];
@@ -93,7 +94,7 @@ const CACHE = new WeakMap();
 function linesOf(shown) {
   if (!CACHE.has(shown)) {
     const lines = new Map();
-    for (const [first, text] of shown.parts) pythonLines(text).forEach((pieces, i) => lines.set(first + i, pieces));
+    for (const [first, text, quotes] of shown.parts) pythonLines(text, quotes).forEach((pieces, i) => lines.set(first + i, pieces));
     CACHE.set(shown, lines);
   }
   return CACHE.get(shown);
@@ -125,24 +126,13 @@ function noteRow(note) {
     codeName(note.code) ? [el("b", null, codeName(note.code)), " "] : null, sentence(note.text));
 }
 
-// Lines that are not shown: a button for those that the page has.
+// Lines that are not shown: buttons for those next to what is, where the page has them.
 function gap(first, last, shown, open) {
-  const row = el("div.gap");
-  let at = first;
-  const left = (until) => {
-    if (at <= until) row.append(el("span.off", null, `${counted(until - at + 1, "line")} left out`), " ");
-  };
-  for (const [from, text] of shown.parts) {
-    const start = Math.max(from, first);
-    const end = Math.min(from + text.split("\n").length - 1, last);
-    if (start > end) continue;
-    left(start - 1);
-    for (let a = start; a <= end; a += FEW) {
-      const b = Math.min(end, a + FEW - 1);
-      row.append(el("button.link", { type: "button", onclick: () => open([a + 3, b - 3]) }, a === b ? `Show line ${a}` : `Show lines ${a} to ${b}`), " ");
-    }
-    at = end + 1;
-  }
-  left(last);
-  return row;
+  const held = shown.parts.map(([at, text]) => [Math.max(at, first), Math.min(at + text.split("\n").length - 1, last)]).filter(([a, b]) => a <= b);
+  const offered = [];
+  if (held.length && first > 1) offered.push([held[0][0], Math.min(held[0][1], held[0][0] + STEP - 1)]);
+  if (held.length && last < shown.lines) offered.push([Math.max(held[held.length - 1][0], held[held.length - 1][1] - STEP + 1), held[held.length - 1][1]]);
+  if (offered.length === 2 && offered[0][1] >= offered[1][0] - 1) offered.splice(0, 2, [offered[0][0], offered[1][1]]);
+  return el("div.gap", null, `${counted(last - first + 1, "line")} not shown `,
+    offered.map(([a, b]) => [el("button.link", { type: "button", onclick: () => open([a + 3, b - 3]) }, a === b ? `Show line ${a}` : `Show lines ${a} to ${b}`), " "]));
 }

@@ -104,8 +104,9 @@ function table(shown, values) {
   const sort = values.sort || "relevance";
   const head = [["verdict", "Verdict"], ["name", "Function"], ["gain", "As a graph", "num"], ["why", "Why"], ["file", "File", "file"]].map(([key, text, kind]) => {
     const [up, down] = [sort === key, sort === `-${key}`];
-    return el(`th${kind ? `.${kind}` : ""}`, { scope: "col", "aria-sort": up ? "ascending" : down ? "descending" : null },
-      el("button.sort", { type: "button", "data-sort": key, onclick: () => go({ sort: up ? `-${key}` : down ? "" : key }) }, text, el("span", { "aria-hidden": "true" }, up ? " ↓" : down ? " ↑" : "")));
+    const rises = key === "gain" ? down : up; // the greatest gain comes first
+    return el(`th${kind ? `.${kind}` : ""}`, { scope: "col", "aria-sort": !up && !down ? null : rises ? "ascending" : "descending" },
+      el("button.sort", { type: "button", "data-sort": key, onclick: () => go({ sort: up ? `-${key}` : down ? "" : key }) }, text, el("span", { "aria-hidden": "true" }, !up && !down ? "" : rises ? " ↑" : " ↓")));
   });
   const body = shown.map((f) => el("tr", null,
     el("td.verdict", null, pill(f)),
