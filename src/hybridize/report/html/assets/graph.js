@@ -116,6 +116,6 @@ function upright(left, right, width) {
 
 function legend(f) {
   const kinds = [["keep hybrid", "hybrid"], ["keep", "eager"], ["to-hybrid", "to be changed"]];
-  return el("p.legend", null, kinds.map(([kind, text]) => [el("span.key", { class: `key ${kind}`, "aria-hidden": "true" }), `${text} `]),
-    f.callers.some(({ at }) => at < 0) ? "· module: code outside of functions" : null);
+  return el("p.legend", null, kinds.map(([kind, text]) => el("span.item", null, el("span", { class: `key ${kind}`, "aria-hidden": "true" }), text)),
+    f.callers.some(({ at }) => at < 0) ? el("span.item", null, "module: code outside of functions") : null);
 }

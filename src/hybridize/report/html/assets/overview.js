@@ -59,7 +59,7 @@ function modeBar({ functions, candidates, hybrid, actions }) {
     part.style.flexGrow = String(count);
     bar.append(part);
   }
-  return el("div.mode", null, bar, el("p.legend", null, shares.map(([kind, count, text]) => [el(`span.key.share.${kind}`, { "aria-hidden": "true" }), `${number(count)} ${text} `])));
+  return el("div.mode", null, bar, el("p.legend", null, shares.map(([kind, count, text]) => el("span.item", null, el(`span.key.share.${kind}`, { "aria-hidden": "true" }), `${number(count)} ${text}`))));
 }
 
 function bestFirst() {
