@@ -24,6 +24,8 @@ function functionView(f, values) {
   return view;
 }
 
+const DECORATOR = "The decorator comes after these, where what they make is fit for a graph.";
+
 function whyParts(f) {
   const parts = [];
   if (f.statuses.length) {
@@ -32,7 +34,7 @@ function whyParts(f) {
   if (f.findings.length) {
     parts.push(part("Findings", byCode(f.findings).map((group) => card(f, group, (each) => [each.file, each.line]))));
   }
-  if (f.diff) parts.push(part(f.action < 3 ? "The change" : "The repairs", [diffView(f.diff)]));
+  if (f.diff) parts.push(part(f.action < 3 ? "The change" : "The repairs", [diffView(f.diff), f.action < 3 || f.hybrid ? null : el("p.sub", null, DECORATOR)]));
   if (f.repairs.length) {
     parts.push(part("Repairs", [f.hint ? el("p", null, f.hint) : null, ...f.repairs.map(([code, name, says, doubt, file, line]) => el("div.card.info", null,
       el("p", null, chip(code, "info"), " ", el("b", null, name)), el("p", null, sentence(says)), doubt ? el("p.sub", null, "Not safe: ", sentence(doubt)) : el("p.sub", null, "Safe"),
@@ -158,7 +160,7 @@ function placeView(values) {
   if (!found) return missing("There is no such place in this report.");
   return el("article.function.alone", null,
     el("div.head", null, el("p.crumbs", null, el("a", { href: address("plan") }, "‹ Plan"), " / ", el("a", { href: address("findings") }, "Findings")), title(bidi(placeOf(found.file, found.line))),
-      R.repairable.filter((each) => each.file === found.file && each.line === found.line && each.diff).map((each) => [el("p", null, sentence(each.says)), el("p.sub", null, each.hint), diffView(each.diff)])),
+      R.repairable.filter((each) => each.file === found.file && each.line === found.line && each.diff).map((each) => [el("p", null, sentence(each.says)), el("p.sub", null, each.hint), diffView(each.diff), el("p.sub", null, DECORATOR)])),
     el("section.code", null, el("h2.source-title", null, "Source"), el("div.source-in")));
 }
 
