@@ -372,3 +372,15 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(
         assert told == [], f"{name} {size} {scheme}"
         assert page.js("return document.documentElement.scrollWidth") <= SIZES[size][0], name
     assert page.complaints() == []
+
+
+def test_a_project_without_functions_has_a_page_too(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    empty = written(tmp_path, tmp_path)
+    page.open(empty)
+    assert "There are no functions here." in page.one("main").text
+    for address in ("#/plan", "#/functions", "#/findings"):
+        page.open(empty, address)
+        page.one("h1")
+    assert "broken.py:1: cannot be parsed: " in page.one(".errors").text
+    assert page.complaints() == []
