@@ -217,6 +217,7 @@ class Analysis:
             tuple(deciding.bundles),
             unread,
             tuple(deciding.mistakes.errors),
+            tuple(deciding.calls),
         )
 
     def _decided(self, program: Program, progress: Progress | None) -> Deciding:

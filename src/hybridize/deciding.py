@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from hybridize.config import Config
 from hybridize.decide.compilation import Compilation
 from hybridize.decide.mistakes import Mistakes
-from hybridize.decide.model import Action, Confidence, Finding, FunctionReport, Severity
+from hybridize.decide.model import Action, Call, Confidence, Finding, FunctionReport, Severity
 from hybridize.decide.plan import Basis, Plan, Wanted, plan
 from hybridize.decide.preconditions import Options, decide, finding, findings
 from hybridize.decide.signatures import Signatures
 from hybridize.decide.suppress import Suppressions
+from hybridize.facts.callgraph import called_functions
 from hybridize.facts.collect import Collector, FactOptions
 from hybridize.facts.model import Mode, Ternary
 from hybridize.flow.solve import FlowOptions, Solution, Solver
@@ -51,6 +52,7 @@ class Deciding:
         self.functions: list[FunctionReport] = []
         self.findings: list[Finding] = []
         self.bundles: list[Bundle] = []
+        self.calls: list[Call] = []
         self._old = {path: said for path, said in inputs.old.items() if path in program.texts}
         self._roles = inputs.roles
         self._suppressions = Suppressions(program.texts)
@@ -105,6 +107,12 @@ class Deciding:
             steps = [h for h in rest if h.rule.code == _SUGGESTED and not planned.in_graph(h.path, h.line)]
             self._repair(scanner.project, steps)
         self.findings = _distinct(self.findings)
+        ids = {self._pairs[i][1]: each.facts.id for i, each in self._reports.items()}
+        self.calls = [
+            Call(ids.get(caller, "") if caller is not None else "", ids[callee], path, line)
+            for caller, callee, path, line in called_functions(collector.solution.frames)
+            if callee in ids and (caller is None or caller in ids)
+        ]
 
     def _judge(
         self, solved: Solution, reached: set[Code], progress: Progress | None, *, entries: bool

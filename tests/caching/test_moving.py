@@ -89,7 +89,7 @@ def analyzed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def all_of(report: Report) -> tuple[dict[str, Any], object]:
     data = hybridize.to_dict(report)
     data["project"].pop("seconds")
-    return data, report.repairs
+    return data, (report.repairs, report.calls)
 
 
 def check(project: Path, store: Store | None) -> tuple[dict[str, Any], object]:

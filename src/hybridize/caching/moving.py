@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from hybridize.decide.model import FileError, Finding, FunctionReport, PartReport, Status
+from hybridize.decide.model import Call, FileError, Finding, FunctionReport, PartReport, Status
 from hybridize.domain.places import moved_words
 from hybridize.facts.model import Evidence, FunctionFacts, Hazard, Hybridization
 from hybridize.records import replace
@@ -55,6 +55,7 @@ class Mover:
                 functions=tuple(map(self._function, report.functions)),
                 findings=self._all(report.findings),
                 repairs=self._all(report.repairs),
+                calls=self._all(report.calls),
                 unread=self._all(report.unread),
                 failed=self._all(report.failed),
             )
@@ -174,6 +175,10 @@ class Mover:
             ),
         )
 
+    def _call(self, call: Call) -> Call:
+        moved = self._moves.get(call.path)
+        return call if moved is None else replace(call, line=self._line(moved, call.line))
+
     def _edit(self, edit: TextEdit) -> TextEdit:
         moved = self._moves.get(edit.path)
         if moved is None:
@@ -222,6 +227,7 @@ _HOW: Final[Mapping[type, Callable[[Mover, Any], Any]]] = {
     Hazard: Mover._hazard,
     Hybridization: lambda mover, value: value,
     Bundle: Mover._bundle,
+    Call: Mover._call,
     Proposed: Mover._proposed,
     TextEdit: Mover._edit,
 }

@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "run a program (user code!) and compare eager and graph results of every converted function",
     ),
     "explain": ("hybridize.cli.explain", "why this verdict, step by step; or what a code means"),
+    "report": ("hybridize.cli.report", "write the whole analysis as one HTML page, to look at and to share"),
     "rules": ("hybridize.cli.rules", "list the codes of preconditions, statuses and rules"),
     "config": ("hybridize.cli.config", "show the options in force and where each comes from"),
     "server": ("hybridize.cli.server", "a language server, for editors"),

@@ -58,6 +58,54 @@ def page_for(output_file: str | None = None) -> Page:
     return Page(columns, style_for(output_file))
 
 
+def deliver_whole(data: bytes, output_file: str) -> None:
+    """Bytes to a file, which is replaced as a whole or left as it was; `-` is stdout.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    if output_file == "-":
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        _replace(os.path.realpath(output_file), data)
+    except (OSError, ValueError) as error:
+        said = (getattr(error, "strerror", None) or str(error)).lower()
+        raise UsageError(f"{output_file}: cannot be written: {said}") from None
+
+
+def _replace(path: str, data: bytes) -> None:
+    """Write a new file beside the old one and put it in its place; devices and pipes are written as they are."""
+    import stat
+    import tempfile
+
+    mode = os.stat(path).st_mode if os.path.exists(path) else None
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(path, "wb") as stream:
+            stream.write(data)
+        return
+    if mode is not None and not os.access(path, os.W_OK):
+        raise PermissionError(None, "permission denied")
+    folder, name = os.path.split(path)
+    handle, temporary = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".tmp", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.chmod(temporary, stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
 def style_for(output_file: str | None = None) -> Style:
     """The colours for a report on stdout; none for one in a file."""
     from hybridize.report.style import Style, wants_colour

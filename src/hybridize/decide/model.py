@@ -118,6 +118,20 @@ class FileError:
     message: str
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Call:
+    """That one function calls another, or has it called: their ids. `line` is the first place, in the caller's file.
+
+    What a lambda or a class body in a function does, the function does; `caller` is empty for the code of the module
+    at `path`, outside of any function.
+    """
+
+    caller: str
+    callee: str
+    path: str
+    line: int
+
+
 @dataclass(frozen=True, slots=True)
 class PartReport:
     """What was found in files that no import connects with the rest of the project: `files` and `lines` of them."""
@@ -129,6 +143,7 @@ class PartReport:
     repairs: tuple[Bundle, ...] = ()
     unread: tuple[FileError, ...] = ()  # what is wrong with the files
     failed: tuple[FileError, ...] = ()  # what is wrong with hybridize
+    calls: tuple[Call, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +168,4 @@ class Report:
     errors: tuple[FileError, ...] = ()
     missing: tuple[str, ...] = field(default=())
     repairs: tuple[Bundle, ...] = ()  # what functions need to be made hybrid, or to be better graphs
+    calls: tuple[Call, ...] = ()  # who calls whom, ordered

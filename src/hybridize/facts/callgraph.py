@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Func, Obj, Stream, Wrapper
@@ -107,6 +107,31 @@ def call_chain(start: Frame, goal: Frame) -> list[tuple[Frame, int, Frame]]:
                     following.append(callee)
         todo = following
     return []
+
+
+def called_functions(frames: Mapping[Code, Iterable[Frame]]) -> list[tuple[Code | None, Code, str, int]]:
+    """Who calls which function: the caller (None: the code of a module), the callee, the caller's file, the first line.
+
+    What lambdas and class bodies call, the function around them calls; what nobody is seen to start is not there.
+    """
+    first: dict[tuple[Code | None, Code, str], int] = {}
+    for code, each in frames.items():
+        caller = _function_around(code)
+        for frame in each:
+            for (position, callee), how in frame.calls.items():
+                if how is How.ROOT or callee.code.kind != "function":
+                    continue
+                key = caller, callee.code, code.path
+                first[key] = min(first.get(key, position >> 16), position >> 16)
+    return [(caller, callee, path, line) for (caller, callee, path), line in first.items()]
+
+
+def _function_around(code: Code) -> Code | None:
+    """The function that code belongs to: itself, or the one around a lambda or class body."""
+    around: Code | None = code
+    while around is not None and around.kind != "function":
+        around = around.parent
+    return around
 
 
 def describe_chain(chain: list[tuple[Frame, int, Frame]]) -> list[Evidence]:

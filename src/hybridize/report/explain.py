@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from hybridize.decide.model import FunctionReport, Report, Status
-from hybridize.facts.model import Evidence, Fact, FunctionFacts, ParameterFacts, Ternary
+from hybridize.facts.model import Evidence, Fact, FunctionFacts, Hybridization, ParameterFacts, Ternary
 from hybridize.records import dataclass
 from hybridize.report.hints import bundles
 from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import ranking
 from hybridize.report.words import change, compared, releases, rests_on, steps, tensor_type, verdict
 
-_FACTS = (
+#: The facts that a verdict rests on: what they are called, and their fields in `FunctionFacts`.
+FACTS = (
     ("tensor parameter", "tensor_parameter"),
     ("primitive parameter", "primitive_parameter"),
     ("Python side effects", "python_side_effects"),
@@ -20,13 +21,16 @@ _FACTS = (
     ("tensor computation", "tensor_computation"),
     ("covered by hybrid callers", "covered_by_hybrid_callers"),
 )
-_WIDTH = max(len(title) for title, _ in _FACTS)
-_SOURCES = {
+_WIDTH = max(len(title) for title, _ in FACTS)
+#: By `facts.model.Source`, from where it is known what a parameter receives.
+SOURCES = {
     "dataflow": "from the values that arrive",
     "type_hint": "by its type hint",
     "docstring": "by the docstring",
     "speculation": "by speculation",
 }
+#: Whether a parameter receives tensors, in words.
+TENSOR = {Ternary.YES: "a tensor", Ternary.NO: "no tensor", Ternary.UNKNOWN: "unknown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,25 @@ def explain(report: Report, function: FunctionReport, display: Callable[[str], s
     return "\n".join("".join(f"{line}\n" for line in lines) for lines in map(list, sections) if lines)
 
 
+def benefit_of(report: Report, function: FunctionReport, benefit: float) -> str:
+    """What a graph gains by estimate, and the function's place in the plan, where it has one."""
+    text = f"{compared(benefit)}, by estimate"
+    ranked = [each.facts.id for each in ranking(report)]
+    if function.facts.id in ranked:
+        text += f"; number {ranked.index(function.facts.id) + 1} of {len(ranked)} in the plan"
+    return text
+
+
+def made_hybrid(hybridization: Hybridization, place: str) -> str:
+    """How a function was made hybrid, at a place as the report shows it."""
+    how = "decorated" if hybridization.is_decorator else "made hybrid by a call of `tf.function`"
+    arguments = ", ".join(f"{name}={value}" for name, value in hybridization.arguments)
+    line = f"{how} at {place}"
+    line += f" with {arguments}" if arguments else ""
+    line += f"; its wrapper gives {', '.join(hybridization.given)}" if hybridization.given else ""
+    return one_line(line + ("; only under a condition" if hybridization.conditional else ""))
+
+
 @dataclass(frozen=True, slots=True)
 class _Explainer:
     display: Callable[[str], str]
@@ -70,18 +93,13 @@ class _Explainer:
         if described:
             yield f"  change: {described}"
         if function.decision.benefit is not None:
-            yield f"  benefit: {self._benefit(report, function, function.decision.benefit)}"
+            yield f"  benefit: {benefit_of(report, function, function.decision.benefit)}"
         if function.decision.confidence is not None:
             yield f"  confidence: {function.decision.confidence.value}"
             yield from self._chain(function.decision.grounds, "      ")
-        hybridization = facts.hybridization
-        if hybridization:
-            how = "decorated" if hybridization.is_decorator else "made hybrid by a call of `tf.function`"
-            arguments = ", ".join(f"{name}={value}" for name, value in hybridization.arguments)
-            line = f"  hybrid: {how} at {self._place(facts.path, hybridization.line)}"
-            line += f" with {arguments}" if arguments else ""
-            line += f"; its wrapper gives {', '.join(hybridization.given)}" if hybridization.given else ""
-            yield one_line(line + ("; only under a condition" if hybridization.conditional else ""))
+        if facts.hybridization:
+            place = self._place(facts.path, facts.hybridization.line)
+            yield f"  hybrid: {made_hybrid(facts.hybridization, place)}"
 
     def repairs(self, report: Report, function: FunctionReport) -> Iterator[str]:
         """What would unlock it: each repair with its doubt, and the causes that none answers."""
@@ -95,17 +113,10 @@ class _Explainer:
         for left in bundle.rest if not bundle.hybrid else ():
             yield one_line(f"  no repair for {left.message} at {self._place(left.path, left.line)}")
 
-    def _benefit(self, report: Report, function: FunctionReport, benefit: float) -> str:
-        text = f"{compared(benefit)}, by estimate"
-        ranked = [each.facts.id for each in ranking(report)]
-        if function.facts.id in ranked:
-            text += f"; number {ranked.index(function.facts.id) + 1} of {len(ranked)} in the plan"
-        return text
-
     def facts(self, facts: FunctionFacts) -> Iterator[str]:
         """The six facts, each with its chain."""
         yield self._title("facts")
-        for title, field in _FACTS:
+        for title, field in FACTS:
             fact: Fact = getattr(facts, field)
             yield f"  {title.ljust(_WIDTH)}  {self._value(fact.value)}"
             yield from self._chain(fact.evidence, "      ")
@@ -147,9 +158,8 @@ class _Explainer:
             yield from self._chain(finding.evidence, "      ")
 
     def _parameter(self, parameter: ParameterFacts) -> Iterator[str]:
-        source = f", {_SOURCES[parameter.source]}" if parameter.source else ""
-        tensor = {Ternary.YES: "a tensor", Ternary.NO: "no tensor", Ternary.UNKNOWN: "unknown"}[parameter.tensor]
-        yield f"  {parameter.index} {one_line(parameter.name)}: {tensor}{source}"
+        source = f", {SOURCES[parameter.source]}" if parameter.source else ""
+        yield f"  {parameter.index} {one_line(parameter.name)}: {TENSOR[parameter.tensor]}{source}"
         for kind in parameter.tensor_types:
             yield f"      {tensor_type(kind)}"
         if parameter.literals:

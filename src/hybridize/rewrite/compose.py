@@ -6,7 +6,7 @@ import codecs
 import io
 import itertools
 import tokenize
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from hybridize.records import dataclass, field, replace
 from hybridize.repairs.edits import NewImport, TextEdit
@@ -59,27 +59,43 @@ def compose(bundles: Iterable[Bundle], read: Callable[[str], bytes]) -> Composed
     files: dict[str, _File] = {}
     for number, whole in enumerate(bundles):
         bundle = _together(whole)
-        edits = {edit for repair in bundle.repairs for edit in repair.edits}
-        imports = {each for repair in bundle.repairs for each in repair.imports}
-        paths = sorted({edit.path for edit in edits} | {each.path for each in imports})
-        for path in paths:
-            if path not in files:
-                files[path] = _File(path, read(path))
         try:
-            new = {
-                path: files[path].with_more(
-                    {e for e in edits if e.path == path}, {i for i in imports if i.path == path}
-                )
-                for path in paths
-            }
+            new = _applied(bundle, files, read)
         except _Refused as reason:
             found.refused[number] = (whole, str(reason))
             continue
-        for path, state in new.items():
-            files[path] = state
+        files |= new
         found.taken[number] = bundle
     found.files = {path: file.new for path, file in files.items() if file.new != file.text.data}
     return found
+
+
+def each_alone(bundles: Iterable[Bundle], read: Callable[[str], bytes]) -> Iterator[tuple[Bundle, dict[str, bytes]]]:
+    """Each bundle that can be applied, with the files as it alone changes them; others are left out.
+
+    Files that `read` fails on with an OSError, or that do not parse, cannot be changed.
+    """
+    files: dict[str, _File] = {}
+    for bundle in bundles:
+        try:
+            new = _applied(_together(bundle), files, read)
+        except (_Refused, OSError, SyntaxError, ValueError):
+            continue
+        yield bundle, {path: file.new for path, file in new.items() if file.new != file.text.data}
+
+
+def _applied(bundle: Bundle, files: dict[str, _File], read: Callable[[str], bytes]) -> dict[str, _File]:
+    """The files that a bundle changes, after it; they are added to `files` as they are. Raises _Refused."""
+    edits = {edit for repair in bundle.repairs for edit in repair.edits}
+    imports = {each for repair in bundle.repairs for each in repair.imports}
+    paths = sorted({edit.path for edit in edits} | {each.path for each in imports})
+    for path in paths:
+        if path not in files:
+            files[path] = _File(path, read(path))
+    return {
+        path: files[path].with_more({e for e in edits if e.path == path}, {i for i in imports if i.path == path})
+        for path in paths
+    }
 
 
 class _File:
@@ -158,15 +174,24 @@ def edits_between(original: bytes, new: bytes) -> tuple[Edit, ...]:
 
     mark = len(_BOM) if original.startswith(_BOM) and new.startswith(_BOM) else 0  # it belongs to no line
     old_lines, new_lines = _lines(original[mark:]), _lines(new[mark:])
-    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
     starts = [mark]
     for line in old_lines:
         starts.append(starts[-1] + len(line))
+    # The matcher takes quadratic time: it gets only what lies between the first and the last difference.
+    same = _common(old_lines, new_lines)
+    tail = _common(old_lines[same:][::-1], new_lines[same:][::-1])
+    old_part, new_part = old_lines[same : len(old_lines) - tail], new_lines[same : len(new_lines) - tail]
+    matcher = difflib.SequenceMatcher(None, old_part, new_part, autojunk=False)
     return tuple(
-        Edit(starts[a], starts[b], b"".join(new_lines[c:d]))
+        Edit(starts[same + a], starts[same + b], b"".join(new_part[c:d]))
         for tag, a, b, c, d in matcher.get_opcodes()
         if tag != "equal"
     )
+
+
+def _common(one: list[bytes], two: list[bytes]) -> int:
+    """How many lines two files begin with that are the same."""
+    return next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
 
 
 def _lines(data: bytes) -> list[bytes]:
