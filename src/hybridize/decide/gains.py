@@ -185,7 +185,8 @@ class Gains:
         if self.pays(code, work) or (shown and often > 1):
             return None
         if not self._called.get(code, False):
-            return "nothing but tests calls it here: nobody is seen to call it eagerly again and again"
+            callers = "nothing but tests calls it here" if self.frequency.calls.get(code) else "nothing here calls it"
+            return f"{callers}: nobody is seen to call it eagerly again and again"
         if not often:
             return "no eager code that is no test is seen to call it"
         each = self._for_each(code, work)
