@@ -18,6 +18,7 @@ from hybridize.decide.model import FileError, PartReport
 from hybridize.heap import Uncollected
 from hybridize.records import replace
 from hybridize.source import Inputs, Part, SourceError, SourceText, find_parts, outline, parse
+from hybridize.source.borrowed import Borrowed, Known
 from hybridize.source.parts import SMALL_PROJECT, Outline
 from hybridize.workers import MOST_TASKS, available, can_fork, run
 
@@ -199,6 +200,7 @@ class Analysis:
             tuple(deciding.bundles),
             unread,
             tuple(deciding.mistakes.errors),
+            _borrowed(program),
         )
 
     def _decided(self, program: Program, progress: Progress | None) -> Deciding:
@@ -239,6 +241,14 @@ def _unpacked(packed: bytes | None) -> object:
 def _bare(report: PartReport) -> PartReport:
     """A report as it is where nobody looks for repairs."""
     return replace(report, repairs=(), findings=tuple(replace(each, fix=None) for each in report.findings))
+
+
+def _borrowed(program: Program) -> tuple[tuple[str, Known], ...]:
+    """By file the names of libraries that it has through others of the program."""
+    trees = {name: node for name, each in program.modules.items() if isinstance(node := each.code.node, ast.Module)}
+    borrowed = Borrowed(trees, program.imports)
+    found = ((program.modules[name].code.path, borrowed.names(name)) for name in trees)
+    return tuple((path, names) for path, names in found if names)
 
 
 def _lost(part: Part) -> PartReport:

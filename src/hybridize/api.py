@@ -205,6 +205,7 @@ def analyze(
         (*sorted(unread, key=lambda e: (e.path, e.line)), *(each for part in parts for each in part.failed)),
         tuple(str(path) for path in inputs.missing),
         tuple(sorted((bundle for part in parts for bundle in part.repairs), key=lambda b: b.precedence)),
+        tuple(each for part in parts for each in part.borrowed),
     )
 
 

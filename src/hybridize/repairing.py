@@ -28,13 +28,14 @@ class Wanted:
     """Which repairs may be applied: the unsafe ones, those of some codes, for some functions.
 
     `selected` says of a repair whether it is asked for; `explicit` whether it is so by name, which applies it even
-    where it unlocks nothing. `functions` are ids, None for all.
+    where it unlocks nothing. `functions` are ids, None for all; `held` those that stay as graphs or eager as they are.
     """
 
     unsafe: bool = False
     selected: Callable[[Proposed], bool] = lambda each: True
     explicit: Callable[[Proposed], bool] = lambda each: False
     functions: frozenset[str] | None = None
+    held: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def _is_parted(state: _Attempt, bundle: Bundle) -> bool:
 
 
 def _is_asked(bundle: Bundle, wanted: Wanted) -> bool:
-    return wanted.functions is None or bundle.function in wanted.functions
+    return bundle.function not in wanted.held and (wanted.functions is None or bundle.function in wanted.functions)
 
 
 def _refusal(bundle: Bundle, wanted: Wanted) -> str | None:

@@ -56,7 +56,7 @@ class _States:
     def of(self, names: frozenset[str]) -> tuple[Repaired, dict[str, FileResult]]:
         """The repairs, and the files that change by their paths."""
         if names not in self.known:
-            fixes = self.planner.plan(names)
+            fixes = self.planner.glance(names)
             files = {file.path: file.result for file in fixes.files if file.result is not None}
             self.known[names] = (fixes.repaired, files)
         return self.known[names]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TypeAlias
 
 from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.records import dataclass, field, replace
@@ -118,6 +119,10 @@ class FileError:
     message: str
 
 
+#: A file, and the names of libraries that it has through other files of the project: `("tf", "tensorflow")`.
+Borrowed: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class PartReport:
     """What was found in files that no import connects with the rest of the project: `files` and `lines` of them."""
@@ -129,6 +134,7 @@ class PartReport:
     repairs: tuple[Bundle, ...] = ()
     unread: tuple[FileError, ...] = ()  # what is wrong with the files
     failed: tuple[FileError, ...] = ()  # what is wrong with hybridize
+    borrowed: tuple[Borrowed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +159,4 @@ class Report:
     errors: tuple[FileError, ...] = ()
     missing: tuple[str, ...] = field(default=())
     repairs: tuple[Bundle, ...] = ()  # what functions need to be made hybrid, or to be better graphs
+    borrowed: tuple[Borrowed, ...] = ()

@@ -22,6 +22,7 @@ class Fixes:
         files: all changes by file, with the text before and after.
         functions: the ids of the functions that were asked for (None: all), those that repairs make included.
         written: whether the files have been written.
+        settled: whether nothing is left to change after these changes; false where that was not found out.
     """
 
     before: Report
@@ -30,6 +31,12 @@ class Fixes:
     files: tuple[FileChanges, ...]
     functions: frozenset[str] | None = None
     written: bool = False
+    settled: bool = True
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """The files that change, by path from the root, as they are then."""
+        return {file.path: file.result.new for file in self.files if file.result is not None and file.result.changed}
 
     @property
     def changes(self) -> tuple[Change, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from hybridize.records import replace
 from hybridize.rewrite.model import DecoratorChange, Edit, FileResult, KnownNames, apply_edits
 from hybridize.rewrite.plan import plan_edits
+from hybridize.rewrite.sections import NOWHERE, Around
 from hybridize.rewrite.text import SourceText as Lines
 from hybridize.source.model import Cell, CellMap, SourceError, SourceText
 from hybridize.source.reading import decode_source
@@ -25,14 +26,19 @@ class _Refused(Exception):
 
 
 def plan_notebook(
-    source: SourceText, changes: Iterable[DecoratorChange], *, known_names: KnownNames = ()
+    source: SourceText,
+    changes: Iterable[DecoratorChange],
+    *,
+    known_names: KnownNames = (),
+    around: Around = NOWHERE,
 ) -> FileResult:
     """As `plan_edits`, for a notebook that the source room has read; lines are those of its text.
 
     Outputs, metadata, ids, key order, indentation and how the file writes non-ASCII text stay byte for byte.
     """
     path = Path(source.ref.relative)
-    result = plan_edits(source.text.encode(), changes, path=path, known_names=known_names)
+    around = Around(around.own, frozenset(source.cells.starts if source.cells is not None else ()))
+    result = plan_edits(source.text.encode(), changes, path=path, known_names=known_names, around=around)
     planned = result.edits
     result = replace(result, original=source.data, new=source.data, edits=())
     if not planned:
