@@ -68,7 +68,10 @@ class Analysis:
     def _anew(self) -> list[PartReport]:
         outlines = self._outlines()
         self._functions = {path: each[1] for path, each in outlines.items() if not isinstance(each, SourceError)}
-        return self._found(find_parts(self._inputs.files, self._inputs.imports, outlines))
+        parts, asked = find_parts(self._inputs.files, self._inputs.imports, outlines), self._inputs.asked
+        if asked is not None:
+            parts = [part for part in parts if any(ref.relative in asked for ref in part.files)]
+        return self._found(parts)
 
     def _found(self, parts: Sequence[Part]) -> list[PartReport]:
         """What is found in some parts, where they are as they were without looking for it."""
@@ -90,7 +93,7 @@ class Analysis:
             if names:
                 fresh[names[number]] = made if isinstance(made, bytes) else pack(made)
         if self._store is not None and self._keys is not None and parts:
-            if len(fresh) == len(missing):
+            if len(fresh) == len(missing) and self._inputs.asked is None:
                 fresh[self._keys.project()] = pack(names)
             self._store.put(fresh)
         return [found[i] for i in range(len(parts))]

@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 
 from hybridize.cli.errors import ERROR, NOTHING, SOMETHING, UsageError
-from hybridize.cli.options import FORMATS, add_config_options, add_output_options, add_paths, add_verbosity, one_of
+from hybridize.cli.options import (
+    FORMATS,
+    add_config_options,
+    add_output_options,
+    add_paths,
+    add_stdin,
+    add_verbosity,
+    one_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +33,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=_EPILOG,
     )
     add_paths(parser)
+    add_stdin(parser)
     add_output_options(parser, FORMATS)
     parser.add_argument("--all", action="store_true", dest="everything", help="functions that are no candidates, too")
     parser.add_argument("--statistics", action="store_true", help="only the counts")
@@ -43,7 +52,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Analyze, report, and say by the exit code whether there is something to do."""
     from hybridize.cli.output import deliver
-    from hybridize.cli.session import analyze, configure, paths_of
+    from hybridize.cli.session import analyze, configure, given_of, paths_of
     from hybridize.report.summary import has_something_to_report
 
     if args.json_schema:
@@ -65,7 +74,8 @@ def run(args: argparse.Namespace) -> int:
         return NOTHING
     if args.write_baseline and not args.baseline:
         raise UsageError("--write-baseline needs --baseline FILE")
-    report = analyze(paths, config, repairs=args.output_format in _SHOW_REPAIRS and not args.write_baseline)
+    repairs = args.output_format in _SHOW_REPAIRS and not args.write_baseline
+    report = analyze(paths, config, repairs=repairs, given=given_of(args))
     if args.baseline:
         report = _with_baseline(report, args)
         if args.write_baseline:
@@ -107,11 +117,11 @@ def _render(report: Report, args: argparse.Namespace) -> str:
 
         return sarif.dumps(report, __version__, load_docs())
     from hybridize.report import lines, text
-    from hybridize.report.paths import displayer
+    from hybridize.report.paths import Places
 
     if args.output_format == "github":
         return lines.github(report)
-    display, style = displayer(report.project.root), style_for(args.output_file)
+    display, style = Places.of(report), style_for(args.output_file)
     if args.output_format == "concise" and not args.statistics:
         return lines.concise(report, display, style=style, quiet=args.quiet)
     options = text.TextOptions(

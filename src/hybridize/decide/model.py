@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.records import dataclass, field, replace
+from hybridize.source.model import CellMap
 from hybridize.source.versions import Versions
 
 TYPE_CHECKING = False
@@ -139,13 +140,18 @@ class PartReport:
 
 @dataclass(frozen=True, slots=True)
 class ProjectInfo:
-    """What was analyzed: `root` absolute, `seconds` wall-clock time; `versions` is what it may run on."""
+    """What was analyzed: `root` absolute, `seconds` wall-clock time; `versions` is what it may run on.
+
+    `asked` are the files that were asked for, by path from the root, where these are not all that the project has: of
+    these the report tells.
+    """
 
     root: str
     files: int
     lines: int
     seconds: float
     versions: Versions = Versions()
+    asked: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,3 +166,4 @@ class Report:
     missing: tuple[str, ...] = field(default=())
     repairs: tuple[Bundle, ...] = ()  # what functions need to be made hybrid, or to be better graphs
     borrowed: tuple[Borrowed, ...] = ()
+    notebooks: tuple[tuple[str, CellMap], ...] = ()  # which of a notebook's lines are which of its cells'

@@ -66,7 +66,8 @@ class Planner:
         if not report.repairs:
             return Repaired(report)
         root = Path(report.project.root)
-        wanted = wanted_repairs(self.config, functions, held, unsafe=self.unsafe)
+        asked = report.project.asked
+        wanted = replace(wanted_repairs(self.config, functions, unsafe=self.unsafe), held=held, files=asked)
 
         def read(path: str) -> bytes:
             return contents[path] if path in contents else (root / path).read_bytes()
@@ -87,9 +88,7 @@ def _kept(function: FunctionReport) -> FunctionReport:
     return replace(function, decision=replace(function.decision, action=Action.KEEP))
 
 
-def wanted_repairs(
-    config: Config, functions: Functions = None, held: frozenset[str] = frozenset(), *, unsafe: bool = False
-) -> Wanted:
+def wanted_repairs(config: Config, functions: Functions = None, *, unsafe: bool = False) -> Wanted:
     """What a configuration says about repairs: a code selects its repair, and that of a rule all that answer it."""
     ignored = ignored_by(config.per_file_ignores) if config.per_file_ignores else None
 
@@ -105,7 +104,7 @@ def wanted_repairs(
         names = [s for s in config.select if s.upper() != EVERYTHING]
         return any(matches(s, code, each.name) for s in names for code in (each.code, *each.answers))
 
-    return Wanted(unsafe, is_wanted, is_named, functions, held)
+    return Wanted(unsafe, is_wanted, is_named, functions)
 
 
 def _with_parts(repaired: Repaired, functions: Functions) -> Functions:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 from hybridize.decide.model import Action, Report, Severity
 from hybridize.report.items import items
-from hybridize.report.paths import relative_to_root
+from hybridize.report.paths import Places, place
 from hybridize.report.style import PLAIN, Style
 from hybridize.report.summary import summarize
 from hybridize.report.words import counted
@@ -18,8 +19,8 @@ def concise(report: Report, display: Callable[[str], str], *, style: Style = PLA
     """`path:line:column: CODE message`, a line each, and a line of counts; `quiet`: only what sets exit code 1."""
     lines = []
     for item in items(report, every=not quiet):
-        place = style.paint(f"{display(item.path)}:{item.line}:{item.column}:", "bold")
-        lines.append(f"{place} {style.severity(item.severity, item.code)} {item.message}")
+        shown = style.paint(f"{place(display, item.path, item.line, item.column)}:", "bold")
+        lines.append(f"{shown} {style.severity(item.severity, item.code)} {item.message}")
     if not quiet:
         lines.append(count_line(report))
     return "".join(f"{line}\n" for line in lines)
@@ -49,17 +50,19 @@ def github(report: Report) -> str:
 
 
 def _github_lines(report: Report) -> Iterator[str]:
+    places = Places.of(report)
     for item in items(report):
-        path = relative_to_root(item.path, report.project.root)
+        line, column = places.position(item.path, item.line, item.column)
+        end, _ = places.position(item.path, item.end_line, item.end_column)
         properties = {
-            "file": path,
-            "line": str(item.line),
-            "col": str(item.column),
-            "endLine": str(item.end_line),
+            "file": places(item.path).replace(os.sep, "/"),
+            "line": str(line),
+            "col": str(column),
+            "endLine": str(end),
             "title": f"hybridize ({item.code} {item.name})",
         }
         shown = ",".join(f"{key}={_escape_property(value)}" for key, value in properties.items())
-        message = f"{path}:{item.line}:{item.column}: {item.code} {item.message}"
+        message = f"{places.at(item.path, item.line, item.column)}: {item.code} {item.message}"
         yield f"::{_GITHUB_LEVELS[item.severity]} {shown}::{_escape(message)}"
 
 

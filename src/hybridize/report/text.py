@@ -9,7 +9,7 @@ from hybridize.decide.model import Action, Finding, FunctionReport, Report, Stat
 from hybridize.facts.model import Evidence
 from hybridize.records import dataclass
 from hybridize.report.hints import counts, hint, promising
-from hybridize.report.paths import read_errors
+from hybridize.report.paths import line_of, place, read_errors
 from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import SERIOUS, Count, Summary, is_candidate, ranking, summarize
 from hybridize.report.words import counted, reason, releases, rests_on, speed, verdict
@@ -85,8 +85,8 @@ class _Writer:
         label = self.options.style.paint("error", "red")
         lines = []
         for error in read_errors(report):
-            place = self.display(error.path) + (f":{error.line}" if error.line else "")
-            lines.append(f"{label}: {one_line(place)}: {one_line(error.message)}\n")
+            shown = place(self.display, error.path, error.line) if error.line else self.display(error.path)
+            lines.append(f"{label}: {one_line(shown)}: {one_line(error.message)}\n")
         return "".join(lines)
 
     def plan(self, report: Report) -> str:
@@ -98,9 +98,9 @@ class _Writer:
         shown = ranked if self.options.everything or self.options.verbose else ranked[:_MOST_RANKED]
         width = min(max(len(f.facts.qualname) for f in shown), _NAME_WIDTH)
         for function in shown:
-            place = f"{one_line(self.display(function.facts.path))}:{function.facts.line}"
+            where = one_line(place(self.display, function.facts.path, function.facts.line))
             name = one_line(function.facts.qualname).ljust(width)
-            lines.append(f"{function.decision.benefit or 0.0:>6.1f}x  {name}  {place}")
+            lines.append(f"{function.decision.benefit or 0.0:>6.1f}x  {name}  {where}")
         if len(ranked) > len(shown):
             lines.append(f"{'':9}and {len(ranked) - len(shown):,} more")
         return "".join(f"{line}\n" for line in lines)
@@ -142,7 +142,7 @@ class _Writer:
         facts, style = function.facts, self.options.style
         word = style.action(function.decision.action, verdict(function).ljust(_VERDICT_WIDTH))
         name = one_line(facts.qualname).ljust(width)
-        yield f"{facts.line:>6}  {word}  {name}  {rests_on(function)}"
+        yield f"{line_of(self.display, facts.path, facts.line):>6}  {word}  {name}  {rests_on(function)}"
         for status in function.statuses:
             # Beside a change, an informative status is noise; beside a kept function it is the reason.
             if function.decision.action is Action.KEEP or status.severity in SERIOUS or self.options.verbose:
@@ -158,17 +158,17 @@ class _Writer:
             yield from self._evidence(status.evidence)
 
     def _finding(self, finding: Finding) -> Iterator[str]:
-        place = f"{one_line(self.display(finding.path))}:{finding.line}:{finding.column}"
+        shown = one_line(place(self.display, finding.path, finding.line, finding.column))
         code = self.options.style.severity(finding.severity, finding.code)
         fix = f" [{finding.fix} fix]" if finding.fix else ""
-        yield f"  {place} {code} {finding.name} {one_line(finding.message)}{fix}"
+        yield f"  {shown} {code} {finding.name} {one_line(finding.message)}{fix}"
         if self.options.verbose:
             yield from self._evidence(finding.evidence)
 
     def _evidence(self, chain: Iterable[Evidence]) -> Iterator[str]:
         for step in chain:
-            place = f"{one_line(self.display(step.path))}:{step.line}"
-            yield f"{_INDENT}  - {one_line(step.message)} {self.options.style.paint(f'({place})', 'dim')}"
+            shown = one_line(place(self.display, step.path, step.line))
+            yield f"{_INDENT}  - {one_line(step.message)} {self.options.style.paint(f'({shown})', 'dim')}"
 
     def _actions(self, summary: Summary) -> Iterator[str]:
         names = {

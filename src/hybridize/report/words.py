@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from hybridize.decide.model import Action, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, TensorType, Ternary
 from hybridize.regex import regex
+from hybridize.report.paths import line_of, place
 from hybridize.report.style import one_line
 from hybridize.source.versions import EAGER, Versions
 
@@ -102,8 +103,9 @@ def reason(status: Status, facts: FunctionFacts, display: Callable[[str], str]) 
 def place_of(evidence: Evidence, facts: FunctionFacts, display: Callable[[str], str]) -> str:
     """Where a cause is, as seen from the function: empty for its `def`, `line 88` in its file, else `file:88`."""
     if evidence.path == facts.path:
-        return "" if evidence.line in (facts.line, 0) else f"line {evidence.line}"
-    return f"{display(evidence.path)}:{evidence.line}"
+        line = line_of(display, evidence.path, evidence.line)
+        return "" if evidence.line in (facts.line, 0) else line if line.startswith("cell") else f"line {line}"
+    return place(display, evidence.path, evidence.line)
 
 
 def tensor_type(kind: TensorType) -> str:

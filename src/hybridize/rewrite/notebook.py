@@ -195,6 +195,18 @@ def _cell_places(text: str) -> Iterator[tuple[int, int]]:
             yield members.get("source", members.get("input", (0, 0)))
 
 
+def source_strings(text: str, index: int) -> Iterator[Iterator[tuple[int, str]]]:
+    """The strings of JSON that hold the source of a cell: the characters of each with their places in the text."""
+    places = list(_cell_places(text))
+    start, end = places[index] if index < len(places) else (0, 0)
+    for first, last in [(start, end)] if text[start] == '"' else list(_items(text, start)) if end else []:
+        if text[first] == '"':
+            yield (
+                (match.start(), scanstring(f'{match.group()}"', 0, False)[0])
+                for match in _CHARACTER.finditer(text, first + 1, last - 1)
+            )
+
+
 def _members(text: str, start: int) -> Iterator[tuple[str, tuple[int, int]]]:
     """The keys of the object that starts here, with the places of their values."""
     place = _skip(text, start + 1)
