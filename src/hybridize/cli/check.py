@@ -120,7 +120,7 @@ def _render(report: Report, args: argparse.Namespace) -> str:
     from hybridize.report.paths import Places
 
     if args.output_format == "github":
-        return lines.github(report)
+        return lines.github(report, Places.of(report))
     display, style = Places.of(report), style_for(args.output_file)
     if args.output_format == "concise" and not args.statistics:
         return lines.concise(report, display, style=style, quiet=args.quiet)

@@ -134,6 +134,8 @@ def paths_of(args: argparse.Namespace) -> list[str]:
 
 def reads_stdin(args: argparse.Namespace) -> bool:
     """Whether a text on stdin is meant; raises UsageError where other paths are given beside it."""
+    if not hasattr(args, "stdin_filename"):  # the command takes none
+        return False
     named = args.stdin_filename is not None
     if args.paths == ["-"] or (named and not args.paths):
         return True

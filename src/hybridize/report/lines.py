@@ -44,13 +44,15 @@ def count_line(report: Report) -> str:
     return "; ".join(part for part in (", ".join(actions), ", ".join(others)) if part) or "nothing to report"
 
 
-def github(report: Report) -> str:
-    """Workflow commands of GitHub Actions, one per place; changes to make are notices."""
-    return "".join(f"{line}\n" for line in _github_lines(report))
+def github(report: Report, places: Places | None = None) -> str:
+    """Workflow commands of GitHub Actions, one per place, as `places` shows them (None: from the project's root).
+
+    Changes to make are notices.
+    """
+    return "".join(f"{line}\n" for line in _github_lines(report, places or Places.of(report, report.project.root)))
 
 
-def _github_lines(report: Report) -> Iterator[str]:
-    places = Places.of(report)
+def _github_lines(report: Report, places: Places) -> Iterator[str]:
     for item in items(report):
         line, column = places.position(item.path, item.line, item.column)
         end, _ = places.position(item.path, item.end_line, item.end_column)

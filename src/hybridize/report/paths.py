@@ -46,9 +46,9 @@ class Places:
         self._sources: dict[str, bytes | None] = {}
 
     @classmethod
-    def of(cls, report: Report) -> Places:
-        """Those of a report, from the working folder."""
-        return cls(report.project.root, dict(report.notebooks))
+    def of(cls, report: Report, here: str | None = None) -> Places:
+        """Those of a report."""
+        return cls(report.project.root, dict(report.notebooks), here)
 
     def __call__(self, path: str) -> str:
         """A path as it is shown."""

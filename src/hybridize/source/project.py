@@ -23,21 +23,22 @@ def project_folders(paths: Sequence[str | PathLike[str]]) -> list[str]:
 def project_folder(path: str | PathLike[str]) -> str:
     """The nearest folder at or above a path that has a `pyproject.toml`, `setup.py`, `setup.cfg` or `.git`.
 
-    Where there is none: the nearest with a file that asks for packages; else a folder itself, and for a file the
-    working folder if the file is in it, or its own folder. A folder that tools fill (`site-packages`, `build`) is not
-    part of the project around it, and the home folder and that of temporary files are nobody's project.
+    Where there is none: the working folder, for a file in it; else the nearest with a file that asks for packages;
+    else a folder itself, and for a file its own. A folder that tools fill (`site-packages`, `build`) is not part of the
+    project around it, and the home folder and that of temporary files are nobody's project.
     """
     given = os.path.abspath(os.fspath(path))
     start = given if os.path.isdir(given) else os.path.dirname(given)
     above = list(_above(start))
-    for marks in (_MARKS, _HINTS):
-        found = next((folder for folder in above if any(os.path.exists(os.path.join(folder, m)) for m in marks)), None)
-        if found is not None:
-            return found
     here = os.getcwd()
-    if start != given and here in above:
+    marked = _nearest(above, _MARKS)
+    if marked is None and start != given and here in above:
         return here
-    return start
+    return marked or _nearest(above, _HINTS) or start
+
+
+def _nearest(folders: Sequence[str], marks: Sequence[str]) -> str | None:
+    return next((each for each in folders if any(os.path.exists(os.path.join(each, mark)) for mark in marks)), None)
 
 
 def _above(start: str) -> Iterator[str]:
