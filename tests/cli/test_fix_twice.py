@@ -8,7 +8,7 @@ import pytest
 
 from hybridize.cli import main
 
-OPTIONS = ([], ["--all-safe"], ["--unsafe-fixes"], ["--all-safe", "--unsafe-fixes"])
+OPTIONS: tuple[list[str], ...] = ([], ["--all-safe"], ["--unsafe-fixes"], ["--all-safe", "--unsafe-fixes"])
 
 #: `outer` calls `inner` and `Net.part`: with `--all-safe` all become graphs, and then nobody but graphs calls these.
 NESTED = """\

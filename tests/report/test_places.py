@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,15 +43,19 @@ def test_a_place_by_anything_that_shows_paths() -> None:
 
 
 SOURCES = ["import os\n\n", 'x = "é\\t"\ny = 2\n', "%%bash\nls\n", "z = 3"]
-FORMS = {"strings": lambda s: s, "lists": lambda s: s.splitlines(keepends=True), "one list": lambda s: [s]}
+FORMS: dict[str, Callable[[str], object]] = {
+    "strings": lambda s: s,
+    "lists": lambda s: s.splitlines(keepends=True),
+    "one list": lambda s: [s],
+}
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("ascii_only", [True, False])
 @pytest.mark.parametrize("indent", [None, 1])
 def test_cells_and_their_places_in_json(tmp_path: Path, form: str, ascii_only: bool, indent: int | None) -> None:
-    cells = [{"cell_type": "markdown", "source": "# x"}]
-    cells += [{"cell_type": "code", "source": FORMS[form](source)} for source in SOURCES]  # type: ignore[dict-item]
+    cells: list[dict[str, object]] = [{"cell_type": "markdown", "source": "# x"}]
+    cells += [{"cell_type": "code", "source": FORMS[form](source)} for source in SOURCES]
     text = json.dumps({"cells": cells, "nbformat": 4}, indent=indent, ensure_ascii=ascii_only)
     (tmp_path / "a.ipynb").write_text(text, encoding="utf-8")
     read = decode_source(FileRef("a.ipynb", "a.ipynb"), text.encode())
