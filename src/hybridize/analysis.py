@@ -19,6 +19,7 @@ from hybridize.decide.model import FileError, PartReport
 from hybridize.heap import Uncollected
 from hybridize.records import replace
 from hybridize.source import Inputs, Part, SourceError, SourceText, find_parts, outline, parse
+from hybridize.source.borrowed import Borrowed, Known
 from hybridize.source.parts import SMALL_PROJECT, Outline
 from hybridize.source.spacing import Spacing
 from hybridize.workers import MOST_TASKS, available, can_fork, run
@@ -72,7 +73,10 @@ class Analysis:
         known = {path: each for path, each in outlines.items() if not isinstance(each, SourceError)}
         self._functions = {path: each[1] for path, each in known.items()}
         self._spacings = {path: each[2] for path, each in known.items()}
-        return self._found(find_parts(self._inputs.files, self._inputs.imports, outlines))
+        parts, asked = find_parts(self._inputs.files, self._inputs.imports, outlines), self._inputs.asked
+        if asked is not None:
+            parts = [part for part in parts if any(ref.relative in asked for ref in part.files)]
+        return self._found(parts)
 
     def _found(self, parts: Sequence[Part]) -> list[PartReport]:
         """What is found in some parts, where they are as they were without looking for it."""
@@ -103,7 +107,7 @@ class Analysis:
             if names:
                 fresh[names[number]] = made if isinstance(made, bytes) else pack(made)
         if self._store is not None and self._keys is not None and parts:
-            if all(name in kept or name in fresh for name in names):
+            if self._inputs.asked is None and all(name in kept or name in fresh for name in names):
                 fresh[self._keys.project()] = pack(names)
             self._store.put(fresh)
         return [found[i] for i in range(len(parts))]
@@ -218,6 +222,7 @@ class Analysis:
             unread,
             tuple(deciding.mistakes.errors),
             tuple(deciding.calls),
+            _borrowed(program),
         )
 
     def _decided(self, program: Program, progress: Progress | None) -> Deciding:
@@ -248,6 +253,14 @@ def _lines(read: SourceText | SourceError) -> int:
 def _bare(report: PartReport) -> PartReport:
     """A report as it is where nobody looks for repairs."""
     return replace(report, repairs=(), findings=tuple(replace(each, fix=None) for each in report.findings))
+
+
+def _borrowed(program: Program) -> tuple[tuple[str, Known], ...]:
+    """By file the names of libraries that it has through others of the program."""
+    trees = {name: node for name, each in program.modules.items() if isinstance(node := each.code.node, ast.Module)}
+    borrowed = Borrowed(trees, program.imports)
+    found = ((program.modules[name].code.path, borrowed.names(name)) for name in trees)
+    return tuple((path, names) for path, names in found if names)
 
 
 def _lost(part: Part) -> PartReport:

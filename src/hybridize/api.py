@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from hybridize.config import FROM_COMMAND_LINE, FROM_DEFAULT, Config, ConfigError, load_config
 from hybridize.decide.model import Assumption, FileError, ProjectInfo, Report
-from hybridize.source import Asked, Inputs, Versions, read_inputs
+from hybridize.records import replace
+from hybridize.source import Asked, Inputs, SourceText, Versions, read_inputs
 
 if TYPE_CHECKING:
     from hybridize.caching.store import Store
@@ -48,7 +49,8 @@ def check(
     Args:
         paths: files and folders.
         config: the options in force; None: those of `[tool.hybridize]` in the project's `pyproject.toml`, if any.
-        contents: bytes of files, by their path from the project's root, in place of those on disk or beside them.
+        contents: bytes of files, by their path, absolute or from the project's root, in place of those on disk; a file
+            need not exist there.
         repairs: whether to look for repairs, which takes a twentieth of the time.
         progress: called with a phase, how much of it is done, and how much there is (0: not known).
 
@@ -175,7 +177,7 @@ def analyze(
         paths: files and folders; names that are not Python files or notebooks are taken as given.
         config: the options in force.
         progress: told about phases, for a progress line.
-        contents: the bytes of files, by their path from the root, that are not to be read from disk.
+        contents: the bytes of files that are not to be read from disk, by their path, absolute or from the root.
         repairs: whether to look for `Report.repairs`; a twentieth of the time, for those who do not show them.
         store: where what was found before is kept; None to find everything anew.
 
@@ -191,14 +193,10 @@ def analyze(
     unread = [FileError(e.path, e.line, e.message) for e in inputs.errors]
     unread += [each for part in parts for each in part.unread]
     functions = tuple(sorted((f for part in parts for f in part.functions), key=lambda f: f.facts.path))
-    return Report(
-        ProjectInfo(
-            str(inputs.root),
-            sum(part.files for part in parts),
-            sum(part.lines for part in parts),
-            time.perf_counter() - started,
-            inputs.versions,
-        ),
+    seconds = time.perf_counter() - started
+    files, lines = sum(part.files for part in parts), sum(part.lines for part in parts)
+    report = Report(
+        ProjectInfo(str(inputs.root), files, lines, seconds, inputs.versions),
         functions,
         tuple(sorted((f for part in parts for f in part.findings), key=lambda f: (f.path, f.line, f.column, f.code))),
         tuple(Assumption(f.facts.id, e.message, e.path, e.line) for f in functions for e in f.facts.assumptions),
@@ -206,6 +204,27 @@ def analyze(
         tuple(str(path) for path in inputs.missing),
         tuple(sorted((bundle for part in parts for bundle in part.repairs), key=lambda b: b.precedence)),
         tuple(sorted(call for part in parts for call in part.calls)),
+        tuple(each for part in parts for each in part.borrowed),
+        tuple((path, text.cells) for path, text in inputs.read.items() if isinstance(text, SourceText) and text.cells),
+    )
+    return report if inputs.asked is None else _narrowed(report, inputs, inputs.asked)
+
+
+def _narrowed(report: Report, inputs: Inputs, asked: frozenset[str]) -> Report:
+    """What a report says of the files that were asked for."""
+    read = [text for path in asked if isinstance(text := inputs.read[path], SourceText)]
+    lines = sum(each.text.count("\n") + (not each.text.endswith("\n")) for each in read)
+    functions = tuple(f for f in report.functions if f.facts.path in asked)
+    mine = {f.facts.id for f in functions}
+    others = {ref.relative for ref in inputs.files} - asked
+    return replace(
+        report,
+        project=replace(report.project, files=len(read), lines=lines, asked=asked),
+        functions=functions,
+        findings=tuple(f for f in report.findings if f.path in asked),
+        assumptions=tuple(each for each in report.assumptions if each.function in mine),
+        errors=tuple(each for each in report.errors if each.path not in others),
+        repairs=tuple(bundle for bundle in report.repairs if bundle.path in asked),
     )
 
 

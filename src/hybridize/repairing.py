@@ -28,13 +28,16 @@ class Wanted:
     """Which repairs may be applied: the unsafe ones, those of some codes, for some functions.
 
     `selected` says of a repair whether it is asked for; `explicit` whether it is so by name, which applies it even
-    where it unlocks nothing. `functions` are ids, None for all.
+    where it unlocks nothing. `functions` are ids, None for all; `held` those that stay as graphs or eager as they are;
+    `files` those that may be changed, by path from the root, None for all.
     """
 
     unsafe: bool = False
     selected: Callable[[Proposed], bool] = lambda each: True
     explicit: Callable[[Proposed], bool] = lambda each: False
     functions: frozenset[str] | None = None
+    held: frozenset[str] = frozenset()
+    files: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,7 @@ def _is_parted(state: _Attempt, bundle: Bundle) -> bool:
 
 
 def _is_asked(bundle: Bundle, wanted: Wanted) -> bool:
-    return wanted.functions is None or bundle.function in wanted.functions
+    return bundle.function not in wanted.held and (wanted.functions is None or bundle.function in wanted.functions)
 
 
 def _refusal(bundle: Bundle, wanted: Wanted) -> str | None:
@@ -158,6 +161,10 @@ def _refusal(bundle: Bundle, wanted: Wanted) -> str | None:
     for each in bundle.repairs:
         if not wanted.selected(each):
             return f"{each.code} {each.name} is not selected"
+        touched = {edit.path for edit in each.edits} | {new.path for new in each.imports}
+        if wanted.files is not None and not touched <= wanted.files:
+            other = min(touched - wanted.files)
+            return f"{each.code} {each.name} changes {other}, too, which was not asked for"
     explicit = any(wanted.explicit(each) for each in bundle.repairs)
     if not bundle.complete and not bundle.hybrid and not explicit:
         first = bundle.rest[0]

@@ -25,7 +25,14 @@ class FakeApi(types.ModuleType):
         self.calls: list[tuple[list[Path], Config]] = []
 
     def analyze(
-        self, paths: Sequence[Path], config: Config, *, progress: Any = None, repairs: bool = True, store: Any = None
+        self,
+        paths: Sequence[Path],
+        config: Config,
+        *,
+        progress: Any = None,
+        contents: Any = None,
+        repairs: bool = True,
+        store: Any = None,
     ) -> Report:
         self.calls.append((list(paths), config))
         if isinstance(self.answer, BaseException):

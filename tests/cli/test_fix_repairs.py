@@ -55,7 +55,7 @@ def test_a_repair_comes_with_the_conversion_that_it_unlocks(file: Path, capsys: 
     assert "@tf.function\ndef train_step" in text
     assert "    tf.print(tf.strings.join" in text
     assert "output_stream=sys.stdout)  # every step" in text
-    assert text.startswith("import sys\nimport tensorflow as tf\n")
+    assert text.startswith("import sys\n\nimport tensorflow as tf\n")
     output = capsys.readouterr().out
     assert "     5  to hybrid    train_step" in output
     assert "    10  repair       HY801 print-to-tf-print: `print` becomes `tf.print` (for train_step)" in output
@@ -97,7 +97,7 @@ def test_a_byte_order_mark_stays(file: Path, capsys: pytest.CaptureFixture[str])
     assert main(["fix", "--unsafe-fixes", "--diff"]) == 1
     assert "+import sys\n" in capsys.readouterr().out
     main(["fix", "--unsafe-fixes"])
-    assert file.read_bytes().startswith(b"\xef\xbb\xbfimport sys\nimport tensorflow as tf\n")
+    assert file.read_bytes().startswith(b"\xef\xbb\xbfimport sys\n\nimport tensorflow as tf\n")
 
 
 def test_a_second_run_changes_nothing(file: Path) -> None:

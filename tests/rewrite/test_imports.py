@@ -24,14 +24,14 @@ DEF = "def f(): pass\n"
         ('"""Doc."""\n', '"""Doc."""\n\nimport tensorflow as tf\n\n'),
         ("from __future__ import annotations\n\n", "from __future__ import annotations\n\nimport tensorflow as tf\n\n"),
         ('"""D"""; x = 1\n\n', '"""D"""; x = 1\n\nimport tensorflow as tf\n\n'),
-        ("import os\nimport sys\n\n", "import os\nimport sys\nimport tensorflow as tf\n\n"),
+        ("import os\nimport sys\n\n", "import os\nimport sys\n\nimport tensorflow as tf\n\n"),
         ("import os\n\nimport numpy  # big\n\n", "import os\n\nimport numpy  # big\nimport tensorflow as tf\n\n"),
-        ("import os\nx = 1\nimport sys\n\n", "import os\nimport tensorflow as tf\nx = 1\nimport sys\n\n"),
-        ("from a import (\n  b,\n  c,\n)\n\n", "from a import (\n  b,\n  c,\n)\nimport tensorflow as tf\n\n"),
-        ("from a import b, \\\n  c\n\n", "from a import b, \\\n  c\nimport tensorflow as tf\n\n"),
+        ("import os\nx = 1\nimport sys\n\n", "import os\n\nimport tensorflow as tf\n\nx = 1\nimport sys\n\n"),
+        ("from a import (\n  b,\n  c,\n)\n\n", "import tensorflow as tf\nfrom a import (\n  b,\n  c,\n)\n\n"),
+        ("from a import b, \\\n  c\n\n", "import tensorflow as tf\nfrom a import b, \\\n  c\n\n"),
         ("import os; import sys; x = 1\n\n", "import os; import sys; x = 1\nimport tensorflow as tf\n\n"),
         ("import os;\n\n", "import os;\nimport tensorflow as tf\n\n"),
-        ("import os\nfrom . import a\n\n", "import os\nimport tensorflow as tf\nfrom . import a\n\n"),
+        ("import os\nfrom . import a\n\n", "import os\n\nimport tensorflow as tf\n\nfrom . import a\n\n"),
         ("from . import a\n\n", "import tensorflow as tf\n\nfrom . import a\n\n"),
         (
             "import os\nos.environ['A'] = '1'\nfrom tensorflow import keras\n\n",
@@ -39,10 +39,10 @@ DEF = "def f(): pass\n"
         ),
         (
             "import os\n# the network\nfrom tensorflow import keras\n\n",
-            "import os\n# the network\nfrom tensorflow import keras\nimport tensorflow as tf\n\n",
+            "import os\n\nimport tensorflow as tf\n\n# the network\nfrom tensorflow import keras\n\n",
         ),
         ("import a; from tensorflow import nn\n\n", "import a; from tensorflow import nn\nimport tensorflow as tf\n\n"),
-        ('"""D"""\nfrom __future__ import division\nimport os\n\n', '"""D"""\nfrom __future__ import division\nimport os\nimport tensorflow as tf\n\n'),
+        ('"""D"""\nfrom __future__ import division\nimport os\n\n', '"""D"""\nfrom __future__ import division\nimport os\n\nimport tensorflow as tf\n\n'),
     ],
 )  # fmt: skip
 def test_the_import_joins_those_that_are_there(before: str, after: str) -> None:

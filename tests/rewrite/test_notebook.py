@@ -91,14 +91,14 @@ def test_an_import_joins_the_cell_of_the_imports() -> None:
     check(
         notebook(lines('"import os"'), lines(r'"%%time\n"', r'"def f(): 0\n"')),
         notebook(
-            lines(r'"import os\n"', '"import tensorflow as tf"'),
+            lines(r'"import os\n"', r'"\n"', '"import tensorflow as tf"'),
             lines(r'"%%time\n"', r'"@tf.function\n"', r'"def f(): 0\n"'),
         ),
     )
     check(
         notebook(lines(r'"!pip install x\n"', r'"import os\n"', '"y = 1"'), lines('"def f(): 0"')),
         notebook(
-            lines(r'"!pip install x\n"', r'"import os\n"', r'"import tensorflow as tf\n"', '"y = 1"'),
+            lines(r'"!pip install x\n"', r'"import os\n"', r'"\n"', r'"import tensorflow as tf\n"', r'"\n"', '"y = 1"'),
             lines(r'"@tf.function\n"', '"def f(): 0"'),
         ),
     )

@@ -125,6 +125,22 @@ class Store:
         self.problem = f"{self.file.parent}: no results are kept here ({said.lower()})"
 
 
+class Memory(Store):
+    """Results that are kept as long as this object: what several analyses of one run have in common."""
+
+    def __init__(self) -> None:
+        super().__init__(Path())
+        self._results: dict[bytes, bytes] = {}
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """What there is of some keys."""
+        return {key: self._results[key] for key in keys if key in self._results}
+
+    def put(self, results: Mapping[bytes, bytes]) -> None:
+        """Keeps results."""
+        self._results.update(results)
+
+
 def folder_of(config: Config) -> Path:
     """Where results are kept: `cache-dir`, or the user's cache folder."""
     if config.cache_dir is not None:

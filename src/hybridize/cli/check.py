@@ -6,7 +6,15 @@ import argparse
 
 from hybridize.cli.errors import ERROR, NOTHING, SOMETHING, UsageError
 from hybridize.cli.narrowing import Narrowing, add_comments, add_narrowing, check_narrowing
-from hybridize.cli.options import FORMATS, add_config_options, add_output_options, add_paths, add_verbosity, one_of
+from hybridize.cli.options import (
+    FORMATS,
+    add_config_options,
+    add_output_options,
+    add_paths,
+    add_stdin,
+    add_verbosity,
+    one_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +40,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=_EPILOG,
     )
     add_paths(parser)
+    add_stdin(parser)
     add_output_options(parser, FORMATS)
     parser.add_argument(
         "--all",
@@ -55,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     """Analyze, report, and say by the exit code whether there is something to do."""
     from hybridize.cli.formats import render
     from hybridize.cli.output import deliver
-    from hybridize.cli.session import analyze, configure, paths_of
+    from hybridize.cli.session import analyze, configure, given_of, paths_of
 
     if args.json_schema:
         from hybridize.report.json_report import schema_text
@@ -78,7 +87,8 @@ def run(args: argparse.Namespace) -> int:
     narrowing = Narrowing(args, paths)
     if args.add_ignore:
         return _add_ignore(args, paths, config, narrowing)
-    report = analyze(paths, config, repairs=args.output_format in _SHOW_REPAIRS and not args.write_baseline)
+    repairs = args.output_format in _SHOW_REPAIRS and not args.write_baseline
+    report = analyze(paths, config, repairs=repairs, given=given_of(args))
     if args.write_baseline:
         narrowing.write(report)
         return ERROR if report.missing else NOTHING

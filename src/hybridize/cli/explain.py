@@ -61,18 +61,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _project_of(target: Target) -> str:
-    """The current folder where it holds the file, else the file's own project, or its folder."""
-    if target.path is None:
-        return "."
-    path, here = os.path.realpath(target.path), os.path.realpath(".")
-    if path.startswith(os.path.join(here, "")):
-        return "."
-    from hybridize.config import ConfigError, load_config
+    """The project of the file, else that of the current folder."""
+    from hybridize.source.project import project_folder
 
-    try:
-        return str(load_config([path]).directory or os.path.dirname(os.path.abspath(target.path)))
-    except ConfigError as error:
-        raise UsageError(str(error)) from None
+    return project_folder(target.path or ".")
 
 
 def named(report: Report, names: Sequence[str] | None) -> frozenset[str] | None:
@@ -96,7 +88,7 @@ def _render(found: Sequence[FunctionReport], report: Report, args: argparse.Name
 
         return json.dumps([function_to_dict(f, report.project.root) for f in found], indent=1) + "\n"
     from hybridize.report.explain import explain
-    from hybridize.report.paths import displayer
+    from hybridize.report.paths import Places
 
-    display, page = displayer(report.project.root), page_for()
+    display, page = Places.of(report), page_for()
     return page.fold("\n".join(explain(report, function, display, page.style) for function in found))

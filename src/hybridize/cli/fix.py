@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from hybridize.cli.errors import ERROR, NOTHING, SOMETHING, UsageError
-from hybridize.cli.options import add_config_options, add_output_options, add_paths, add_verbosity, add_verification
+from hybridize.cli.options import (
+    add_config_options,
+    add_output_options,
+    add_paths,
+    add_stdin,
+    add_verbosity,
+    add_verification,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hybridize.decide.model import FunctionReport
     from hybridize.fixing.fixes import Fixes
 
@@ -25,6 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=_EPILOG,
     )
     add_paths(parser)
+    add_stdin(parser)
     parser.add_argument("--diff", action="store_true", help="show the changes and write nothing")
     parser.add_argument(
         "--only",
@@ -69,9 +80,17 @@ def run(args: argparse.Namespace) -> int:
     """Analyze, repair in memory, plan, then write or show."""
     from hybridize.cli.explain import named
     from hybridize.cli.fix_report import render
-    from hybridize.cli.output import deliver
+    from hybridize.cli.output import deliver, write
     from hybridize.cli.safeguard import check_arguments, put_back, safeguard
-    from hybridize.cli.session import configure, paths_of, planner_of, run_analysis
+    from hybridize.cli.session import (
+        configure,
+        given_of,
+        paths_of,
+        planner_of,
+        reads_stdin,
+        run_analysis,
+        store_for_fixing,
+    )
     from hybridize.report.select import selected
 
     if args.json_schema:
@@ -83,11 +102,15 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--interactive goes with neither --diff nor another output")
     check_arguments(args)
     paths = paths_of(args)
+    stdin = reads_stdin(args)
+    if stdin and (args.interactive or args.verify is not None or args.verify_with is not None):
+        raise UsageError("a text on stdin goes with none of --interactive, --verify and --verify-with")
     put_back(args, paths)
     config = configure(args, paths)
-    report = run_analysis(paths, config)
+    given, store = given_of(args), store_for_fixing(config)
+    report = run_analysis(paths, config, given=given, store=store)
     chosen = named(selected(report, config), args.only)
-    planner = planner_of(args, paths, config, report)
+    planner = planner_of(args, paths, config, report, given=given, store=store)
     if args.interactive:
         from hybridize.cli.interactive import choose
 
@@ -105,13 +128,26 @@ def run(args: argparse.Namespace) -> int:
         fixes, trial = safeguard(args, fixes, planner.plan)
         withheld = trial.withheld
     fixes = fixes.withhold(withheld)
-    if not args.diff and trial is None:
+    if not args.diff and trial is None and not stdin:
         fixes = fixes.write()
     shown = fixes.functions if args.only or args.interactive else None
-    deliver(render(fixes, args, shown, trial), args.output_file)
+    text = render(fixes, args, shown, trial)
+    if stdin and not args.diff:
+        _to_stdout(fixes, given)
+        write(text, sys.stderr) if args.output_file is None else deliver(text, args.output_file)
+    else:
+        deliver(text, args.output_file)
     if report.missing:
         return ERROR
     return SOMETHING if not fixes.complete or (args.diff and fixes.changed) else NOTHING
+
+
+def _to_stdout(fixes: Fixes, given: Mapping[str, bytes]) -> None:
+    """The text that came from stdin as the changes make it, whether there are any or not."""
+    for data in (*fixes.contents.values(), *given.values())[:1]:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
 
 def _verified(args: argparse.Namespace, fixes: Fixes) -> tuple[list[str], list[tuple[FunctionReport, str]]]:

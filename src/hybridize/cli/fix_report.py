@@ -30,11 +30,11 @@ def render(
     `trial` is what the project's tests said of the changes.
     """
     from hybridize.cli.output import page_for, write
-    from hybridize.report.paths import displayer
+    from hybridize.report.paths import Places
 
     if args.output_format == "json":
         return _json(fixes, chosen, trial)
-    page, display = page_for(args.output_file), displayer(fixes.report.project.root)
+    page, display = page_for(args.output_file), Places.of(fixes.before)
     style = page.style
     text = _text(fixes, args, style, display, chosen)
     if trial is not None and not args.quiet:
@@ -47,14 +47,14 @@ def render(
         return text
     # The diff alone on stdout, so that `| git apply` works; the rest is for the person.
     write(text, sys.stderr)
-    return diff_of([file.result for file in fixes.files if file.result], style)
+    return diff_of([file.result for file in fixes.files if file.result], style, display)
 
 
-def diff_of(results: Sequence[FileResult], style: Style) -> str:
-    """The unified diff of files by what becomes of them."""
+def diff_of(results: Sequence[FileResult], style: Style, display: Callable[[str], str]) -> str:
+    """The unified diff of files by what becomes of them, under the names that are shown."""
     from hybridize.rewrite import unified_diff
 
-    diffs = [unified_diff(result) for result in results]
+    diffs = [unified_diff(result, display(result.path.as_posix())) for result in results]
     if not style.enabled:
         return "".join(diffs)
     colours = {"+": "green", "-": "red", "@": "cyan"}
@@ -71,7 +71,8 @@ def _text(
 ) -> str:
     """What was done, what was not and why, then a line of counts."""
     from hybridize.fixing.changes import Outcome
-    from hybridize.report.paths import read_errors
+    from hybridize.report.paths import line_of, read_errors
+    from hybridize.report.paths import place as spelled
     from hybridize.report.style import one_line
 
     lines = []
@@ -88,13 +89,13 @@ def _text(
         entries += [(c.line, _sentence(c, args.diff, style)) for c in shown]
         entries.sort(key=lambda entry: entry[0])
         if args.output_format == "concise":
-            lines += [f"{place}:{line}: {said}" for line, said in entries]
+            lines += [f"{one_line(spelled(display, file.path, line))}: {said}" for line, said in entries]
         elif entries:
             lines.append(style.paint(place, "bold"))
-            lines += [f"{line:>6}  {said}" for line, said in entries]
+            lines += [f"{line_of(display, file.path, line):>6}  {said}" for line, said in entries]
     for error in read_errors(fixes.report):
-        line = f":{error.line}" if error.line else ""
-        lines.append(f"{style.paint('error', 'red')}: {one_line(display(error.path))}{line}: {one_line(error.message)}")
+        where = spelled(display, error.path, error.line) if error.line else display(error.path)
+        lines.append(f"{style.paint('error', 'red')}: {one_line(where)}: {one_line(error.message)}")
     if not args.quiet:
         lines += _left(fixes.repaired, args, display)
         kept = fixes.kept(chosen)
@@ -120,6 +121,8 @@ def _counts(fixes: Fixes, diff: bool) -> str:
     counts[-1] += where
     counts += [f"{refused:,} not changed"] if refused else []
     counts += [counted(len(errors), "error")] if errors else []
+    if not fixes.settled:
+        counts.append("a second run may change more")
     return ", ".join(counts) if files or errors else "nothing to change"
 
 
@@ -133,6 +136,7 @@ def _repair(each: object, names: Sequence[str]) -> str:
 
 def _left(repaired: Repaired, args: argparse.Namespace, display: Callable[[str], str]) -> list[str]:
     """What was not repaired: all that is near its goal, the others only counted unless asked for."""
+    from hybridize.report.paths import place as spelled
     from hybridize.report.style import one_line
     from hybridize.report.words import counted
 
@@ -140,7 +144,7 @@ def _left(repaired: Repaired, args: argparse.Namespace, display: Callable[[str],
     far = len(repaired.left) - len(near)
     lines = ["not repaired:"] if near else []
     for bundle, reason in near:
-        place = f"{one_line(display(bundle.path))}:{bundle.line}"
+        place = one_line(spelled(display, bundle.path, bundle.line))
         lines.append(f"{'':6}  {bundle.qualname} ({place}): {one_line(reason)}")
     if far:
         functions = counted(far, "function")
@@ -149,11 +153,12 @@ def _left(repaired: Repaired, args: argparse.Namespace, display: Callable[[str],
 
 
 def _kept_lines(kept: Sequence[tuple[FunctionReport, Status]], display: Callable[[str], str]) -> list[str]:
+    from hybridize.report.paths import place as spelled
     from hybridize.report.style import one_line
 
     lines = ["left as they are:"] if kept else []
     for function, why in kept:
-        place = f"{one_line(display(function.facts.path))}:{function.facts.line}"
+        place = one_line(spelled(display, function.facts.path, function.facts.line))
         lines.append(f"{'':6}  {function.facts.qualname} ({place}): {why.code} {why.name}: {one_line(why.message)}")
     return lines
 

@@ -88,9 +88,9 @@ def _junit(report: Report, args: argparse.Namespace) -> str:
 
 def _display(report: Report) -> Display:
     """Paths relative to the working folder."""
-    from hybridize.report.paths import displayer
+    from hybridize.report.paths import Places
 
-    return displayer(report.project.root)
+    return Places.of(report)
 
 
 _FORMATS: Mapping[str, Render] = {

@@ -56,7 +56,7 @@ class _States:
     def of(self, names: frozenset[str]) -> tuple[Repaired, dict[str, FileResult]]:
         """The repairs, and the files that change by their paths."""
         if names not in self.known:
-            fixes = self.planner.plan(names)
+            fixes = self.planner.glance(names)
             files = {file.path: file.result for file in fixes.files if file.result is not None}
             self.known[names] = (fixes.repaired, files)
         return self.known[names]
@@ -71,14 +71,15 @@ def _shown(states: _States, item: FunctionReport | Bundle, accepted: frozenset[s
     from hybridize.cli.output import style_for
     from hybridize.fixing.changes import plan_fixes
     from hybridize.repairs.model import Bundle
+    from hybridize.report.paths import Places
     from hybridize.report.words import rests_on, verdict
 
-    style = style_for()
+    style, display = style_for(), Places.of(states.planner.report)
     if not isinstance(item, Bundle):
         name = item.facts.id
-        head = f"{item.facts.path}:{item.facts.line} {verdict(item)} {item.facts.qualname}: {rests_on(item)}"
+        head = f"{display.at(item.facts.path, item.facts.line)} {verdict(item)} {item.facts.qualname}: {rests_on(item)}"
         planned = plan_fixes(states.planner.report, [item])
-        text = diff_of([file.result for file in planned if file.result], style)
+        text = diff_of([file.result for file in planned if file.result], style, display)
         return name, f"\n{style.paint(head, 'bold')}\n{text}" if text else ""
     name = item.function
     alone, _ = states.of(frozenset((name,)))
@@ -87,13 +88,13 @@ def _shown(states: _States, item: FunctionReport | Bundle, accepted: frozenset[s
     _, before = states.of(accepted)
     repaired, after = states.of(accepted | {name})
     earlier = {each.edits for each, _ in states.of(accepted)[0].done}
-    lines = [style.paint(f"{item.path}:{item.line} repair {item.qualname}", "bold")]
+    lines = [style.paint(f"{display.at(item.path, item.line)} repair {item.qualname}", "bold")]
     for each, _ in repaired.done:
         if each.edits not in earlier:
             doubt = f" [unsafe: {each.doubt}]" if each.doubt else ""
             lines.append(f"  line {each.line}: {each.code} {each.name}: {each.says}{doubt}")
     results = [_since(before.get(path), result) for path, result in after.items()]
-    text = diff_of([each for each in results if each.changed], style)
+    text = diff_of([each for each in results if each.changed], style, display)
     return name, "\n" + "\n".join(lines) + "\n" + text if text else ""
 
 

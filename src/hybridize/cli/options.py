@@ -28,6 +28,13 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: the current folder)")
 
 
+def add_stdin(parser: argparse.ArgumentParser) -> None:
+    """A text on stdin in place of a file."""
+    parser.add_argument(
+        "--stdin-filename", metavar="NAME", help="with `-` as PATH: stdin is the text of this file of its project"
+    )
+
+
 def add_config_options(parser: argparse.ArgumentParser) -> None:
     """Every option of `[tool.hybridize]`, by the same name, and where the configuration comes from."""
     group = parser.add_argument_group("options of [tool.hybridize]")

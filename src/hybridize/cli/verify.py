@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from hybridize.cli.session import configure
     from hybridize.fixing.memory import conversions, everything
     from hybridize.fixing.planner import to_change
-    from hybridize.report.paths import displayer
+    from hybridize.report.paths import Places
 
     target = programs.target_of(args)
     paths = programs.paths_of(args, target)
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         style = style_for(args.output_file)
         text = verify_report.as_text(
-            verdicts, made, ended, whole, displayer(report.project.root), style, quiet=args.quiet, verbose=args.verbose
+            verdicts, made, ended, whole, Places.of(report), style, quiet=args.quiet, verbose=args.verbose
         )
     deliver(text, args.output_file)
     if ended.reason == "interrupted":

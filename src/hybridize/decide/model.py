@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TypeAlias
 
 from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.records import dataclass, field, replace
+from hybridize.source.model import CellMap
 from hybridize.source.versions import Versions
 
 TYPE_CHECKING = False
@@ -132,6 +134,10 @@ class Call:
     line: int
 
 
+#: A file, and the names of libraries that it has through other files of the project: `("tf", "tensorflow")`.
+Borrowed: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class PartReport:
     """What was found in files that no import connects with the rest of the project: `files` and `lines` of them."""
@@ -144,17 +150,23 @@ class PartReport:
     unread: tuple[FileError, ...] = ()  # what is wrong with the files
     failed: tuple[FileError, ...] = ()  # what is wrong with hybridize
     calls: tuple[Call, ...] = ()
+    borrowed: tuple[Borrowed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectInfo:
-    """What was analyzed: `root` absolute, `seconds` wall-clock time; `versions` is what it may run on."""
+    """What was analyzed: `root` absolute, `seconds` wall-clock time; `versions` is what it may run on.
+
+    `asked` are the files that were asked for, by path from the root, where these are not all that the project has: of
+    these the report tells.
+    """
 
     root: str
     files: int
     lines: int
     seconds: float
     versions: Versions = Versions()
+    asked: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,3 +181,5 @@ class Report:
     missing: tuple[str, ...] = field(default=())
     repairs: tuple[Bundle, ...] = ()  # what functions need to be made hybrid, or to be better graphs
     calls: tuple[Call, ...] = ()  # who calls whom, ordered
+    borrowed: tuple[Borrowed, ...] = ()
+    notebooks: tuple[tuple[str, CellMap], ...] = ()  # which of a notebook's lines are which of its cells'

@@ -13,6 +13,8 @@ from hybridize.rewrite import DecoratorChange, FilePlan, FileResult, apply, plan
 from hybridize.rewrite.compose import edits_between
 from hybridize.rewrite.dialect import TENSORFLOW
 from hybridize.rewrite.model import Action as EditAction
+from hybridize.rewrite.model import KnownNames
+from hybridize.rewrite.sections import first_party
 
 _EDITS: Mapping[Action, EditAction] = {
     Action.CONVERT_TO_HYBRID: "add",
@@ -59,7 +61,7 @@ def plan_fixes(
     """The verified edits for all decisions (or those on `functions`), by file; nothing is written.
 
     `contents` are the files that repairs have changed already: what the report speaks of. `lines` are those of
-    functions (by id) before that. `given` are files that are not as on disk, before any repair.
+    functions (by id) before that. `given` are the files as they were, where that is not what is on disk.
     """
     repaired = contents or {}
     by_path: defaultdict[str, list[FunctionReport]] = defaultdict(list)
@@ -69,7 +71,12 @@ def plan_fixes(
     for path in repaired:
         by_path.setdefault(path, [])
     root = Path(report.project.root)
-    planned = [_plan_file(root, path, wanted, repaired.get(path), given or {}) for path, wanted in by_path.items()]
+    given, known = given or {}, dict(report.borrowed)
+    own = first_party(root)
+    planned = [
+        _plan_file(root, file_plan(path, wanted, known.get(path, ()), own), wanted, repaired.get(path), given.get(path))
+        for path, wanted in by_path.items()
+    ]
     return [_with_lines(file, lines or {}) for file in planned]
 
 
@@ -99,23 +106,32 @@ def with_withheld(
     return files + [FileChanges(path, tuple(changes)) for path, changes in by_path.items()]
 
 
-def file_plan(path: str, functions: Iterable[FunctionReport]) -> FilePlan:
-    """The rewrite room's plan for the functions of one file."""
-    return FilePlan(Path(path), tuple(_decorator_change(function) for function in functions))
+def file_plan(
+    path: str, functions: Iterable[FunctionReport], known: KnownNames = (), own: frozenset[str] = frozenset()
+) -> FilePlan:
+    """The rewrite room's plan for the functions of one file.
+
+    An explicit call has no decorator to remove: it is somewhere else, and other code may rely on its name.
+    """
+    changes = tuple(_decorator_change(function) for function in functions if not _is_call(function))
+    return FilePlan(Path(path), changes, known, own)
+
+
+def _is_call(function: FunctionReport) -> bool:
+    return function.facts.hybridization is not None and not function.facts.hybridization.is_decorator
 
 
 def _plan_file(
-    root: Path, path: str, functions: list[FunctionReport], repaired: bytes | None, given: Mapping[str, bytes]
+    root: Path, plan: FilePlan, functions: list[FunctionReport], repaired: bytes | None, given: bytes | None
 ) -> FileChanges:
-    # An explicit call has no decorator to remove: it is somewhere else, and other code may rely on its name.
-    calls = [f for f in functions if f.facts.hybridization and not f.facts.hybridization.is_decorator]
-    refused = [Change(f, Outcome.REFUSED, _call_reason(f)) for f in calls]
-    rest = [function for function in functions if function not in calls]
+    path = plan.path.as_posix()
+    refused = [Change(f, Outcome.REFUSED, _call_reason(f)) for f in functions if _is_call(f)]
+    rest = [function for function in functions if not _is_call(function)]
     try:
-        source = given[path] if path in given else (root / path).read_bytes()
+        source = (root / path).read_bytes() if given is None else given
     except OSError as error:
         return _refuse_all(path, functions, f"cannot be read: {(error.strerror or str(error)).lower()}")
-    result = plan_file(file_plan(path, rest), source if repaired is None else repaired)
+    result = plan_file(plan, source if repaired is None else repaired)
     if repaired is not None:
         result = replace(result, original=source, edits=edits_between(source, result.new))
     reasons: dict[tuple[int, int], str] = {(change.line, change.column): why for change, why in result.dropped}

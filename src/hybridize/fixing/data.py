@@ -8,7 +8,7 @@ from hybridize.fixing.changes import Change
 from hybridize.fixing.fixes import Fixes
 from hybridize.repairs.model import Bundle, Proposed
 from hybridize.report.json_report import errors_of
-from hybridize.report.paths import relative_to_root
+from hybridize.report.paths import prefix_of, relative_to_root
 
 Json = dict[str, Any]
 
@@ -19,6 +19,7 @@ def to_dict(fixes: Fixes, asked: frozenset[str] | None = None) -> Json:
     return {
         "version": 1,
         "root": root,
+        "prefix": prefix_of(fixes.report),
         "written": fixes.written,
         "files": [
             {

@@ -8,6 +8,7 @@ from hybridize.decide.model import FunctionReport, Report, Status
 from hybridize.fixing.changes import Change, FileChanges, Outcome, with_withheld, write_fixes
 from hybridize.records import dataclass, replace
 from hybridize.repairing import Repaired
+from hybridize.report.paths import Places
 from hybridize.rewrite import unified_diff
 
 
@@ -22,6 +23,7 @@ class Fixes:
         files: all changes by file, with the text before and after.
         functions: the ids of the functions that were asked for (None: all), those that repairs make included.
         written: whether the files have been written.
+        settled: whether nothing is left to change after these changes; false where that was not found out.
     """
 
     before: Report
@@ -30,6 +32,12 @@ class Fixes:
     files: tuple[FileChanges, ...]
     functions: frozenset[str] | None = None
     written: bool = False
+    settled: bool = True
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """The files that change, by path from the root, as they are then."""
+        return {file.path: file.result.new for file in self.files if file.result is not None and file.result.changed}
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -47,9 +55,11 @@ class Fixes:
         refused = any(each.outcome is Outcome.REFUSED for each in self.changes)
         return not refused and not self.before.errors and not any(file.error for file in self.files)
 
-    def diff(self) -> str:
-        """All changes as one unified diff, paths relative to the project's root."""
-        return "".join(unified_diff(file.result) for file in self.files if file.result is not None)
+    def diff(self, start: str | None = None) -> str:
+        """All changes as one unified diff, paths relative to a folder (None: the working folder), else absolute."""
+        places = Places(self.report.project.root, here=start)
+        results = (file.result for file in self.files if file.result is not None)
+        return "".join(unified_diff(result, places(result.path.as_posix())) for result in results)
 
     def write(self) -> Fixes:
         """Writes the files; what could not be written is refused in the result, and those files are as they were."""

@@ -10,7 +10,8 @@ from hybridize.config import Config
 from hybridize.decide.model import Action, FunctionReport, Report
 from hybridize.fixing.changes import plan_fixes
 from hybridize.fixing.fixes import Fixes
-from hybridize.records import dataclass, field
+from hybridize.fixing.settling import settled
+from hybridize.records import dataclass, field, replace
 from hybridize.repairing import Analyze, Repaired, Wanted, repair
 from hybridize.repairs.model import Proposed
 from hybridize.report.select import EVERYTHING, ignored_by, is_selected, matches, selected
@@ -24,8 +25,8 @@ class Planner:
     """Plans changes of one project; nothing is written.
 
     `report` is all that the analysis says, also of what the configuration does not select; `analyze` is that analysis,
-    with other contents of some files. `unsafe`: with repairs that are not provably the same. `given` are the bytes of
-    files, by path from the root, that stand in place of those on disk (what an editor holds).
+    with other contents of some files. `unsafe`: with repairs that are not provably the same. `given` are contents that
+    stand for those on disk, by path from the root.
     """
 
     report: Report
@@ -35,24 +36,43 @@ class Planner:
     given: Mapping[str, bytes] = field(default_factory=dict)
 
     def plan(self, functions: Functions = None) -> Fixes:
-        """The changes for some functions, or all that the configuration selects."""
-        repaired = self._repaired(functions)
+        """The changes for some functions, or all that the configuration selects, after which there are no more."""
+
+        def one(report: Report, contents: Mapping[str, bytes], held: frozenset[str]) -> Fixes:
+            return self._round(report, contents, functions, held)
+
+        return settled(self.report, self.given, one, self.analyze)
+
+    def glance(self, functions: Functions = None) -> Fixes:
+        """The changes of the first round alone: what else they make possible is not looked for."""
+        return self._round(self.report, self.given, functions, frozenset())
+
+    def _round(
+        self, report: Report, contents: Mapping[str, bytes], functions: Functions, held: frozenset[str]
+    ) -> Fixes:
+        """What a report leads to; `held` are functions (ids) that stay as they are."""
+        repaired = self._repaired(report, contents, functions, held)
         final = selected(repaired.report, self.config, repaired.unlocked)
+        final = replace(final, functions=tuple(_kept(f) if f.facts.id in held else f for f in final.functions))
         chosen = _with_parts(repaired, functions)
         lines = {function.facts.id: function.facts.line for function in self.report.functions}
-        files = plan_fixes(final, to_change(final, chosen), repaired.contents, lines, self.given)
-        return Fixes(self.report, final, repaired, tuple(files), chosen)
+        after = {**contents, **repaired.contents}
+        files = plan_fixes(final, to_change(final, chosen), after, lines, self.given)
+        return Fixes(report, final, repaired, tuple(files), chosen)
 
-    def _repaired(self, functions: Functions) -> Repaired:
-        if not self.report.repairs:
-            return Repaired(self.report)
-        root, given = Path(self.report.project.root), self.given
-        wanted = wanted_repairs(self.config, functions, unsafe=self.unsafe)
+    def _repaired(
+        self, report: Report, contents: Mapping[str, bytes], functions: Functions, held: frozenset[str]
+    ) -> Repaired:
+        if not report.repairs:
+            return Repaired(report)
+        root = Path(report.project.root)
+        asked = report.project.asked
+        wanted = replace(wanted_repairs(self.config, functions, unsafe=self.unsafe), held=held, files=asked)
 
         def read(path: str) -> bytes:
-            return given[path] if path in given else (root / path).read_bytes()
+            return contents[path] if path in contents else (root / path).read_bytes()
 
-        return repair(lambda contents: self.analyze({**given, **contents}), self.report, read, wanted)
+        return repair(lambda more: self.analyze({**contents, **more}), report, read, wanted)
 
 
 def to_change(report: Report, functions: Functions = None) -> list[FunctionReport]:
@@ -62,6 +82,10 @@ def to_change(report: Report, functions: Functions = None) -> list[FunctionRepor
         for each in report.functions
         if each.decision.action is not Action.KEEP and (functions is None or each.facts.id in functions)
     ]
+
+
+def _kept(function: FunctionReport) -> FunctionReport:
+    return replace(function, decision=replace(function.decision, action=Action.KEEP))
 
 
 def wanted_repairs(config: Config, functions: Functions = None, *, unsafe: bool = False) -> Wanted:

@@ -364,6 +364,7 @@ r = loss.numpy()
 """,
             """\
 import sys
+
 import tensorflow as tf
 w = tf.Variable([[1.0], [2.0]])
 step = tf.Variable(0, dtype=tf.int64, trainable=False)

@@ -97,6 +97,7 @@ r = loss.numpy()
 """,
             """\
 import sys
+
 import tensorflow as tf
 w = tf.Variable([[1.0], [2.0]])
 @tf.function
@@ -130,6 +131,7 @@ for i in range(5):
 """,
             """\
 import sys
+
 import tensorflow as tf
 def norm(v):
     total = tf.reduce_sum(v * v)

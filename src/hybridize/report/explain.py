@@ -8,6 +8,7 @@ from hybridize.decide.model import FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, Hybridization, ParameterFacts, Ternary
 from hybridize.records import dataclass
 from hybridize.report.hints import bundles
+from hybridize.report.paths import place
 from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import ranking
 from hybridize.report.words import change, compared, releases, rests_on, steps, tensor_type, verdict
@@ -172,7 +173,7 @@ class _Explainer:
             yield f"{indent}{number}. {one_line(step.message)} {place}"
 
     def _place(self, path: str, line: int) -> str:
-        return f"{one_line(self.display(path))}:{line}"
+        return one_line(place(self.display, path, line))
 
     def _title(self, title: str) -> str:
         return self.style.paint(title, "bold")

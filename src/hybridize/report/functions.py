@@ -9,6 +9,7 @@ from hybridize.decide.model import Action, FunctionReport, Report, Status
 from hybridize.records import dataclass
 from hybridize.report.hints import hint, promising
 from hybridize.report.layout import Page
+from hybridize.report.paths import line_of, place
 from hybridize.report.style import one_line
 from hybridize.report.summary import SERIOUS
 from hybridize.report.words import reason, rests_on, steps, verdict
@@ -48,7 +49,8 @@ class _Writer:
         facts, style = function.facts, self.page.style
         word = verdict(function).ljust(_VERDICT_WIDTH)
         name = one_line(facts.qualname).ljust(width)
-        line = self.page.paragraph(f"{word}  {name}  {rests_on(function)}", first=f"{facts.line:>6}  ", rest=" " * 13)
+        number = f"{line_of(self.display, facts.path, facts.line):>6}  "
+        line = self.page.paragraph(f"{word}  {name}  {rests_on(function)}", first=number, rest=" " * 13)
         yield line.replace(word, style.action(function.decision.action, word), 1)
         said: dict[str, None] = {}  # two causes may read the same where only the first step tells them apart
         for status in function.statuses:
@@ -66,6 +68,5 @@ class _Writer:
         line = self.page.paragraph(text, first=_INDENT, rest=f"{_INDENT}    ")
         yield line.replace(lead, self.page.style.severity(status.severity, lead), 1)
         for step in steps(status.evidence) if self.verbose else ():
-            place = f"({one_line(self.display(step.path))}:{step.line})"
-            text = f"- {one_line(step.message)} {place}"
+            text = f"- {one_line(step.message)} ({one_line(place(self.display, step.path, step.line))})"
             yield self.page.paragraph(text, first=f"{_INDENT}  ", rest=f"{_INDENT}    ")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from hybridize.decide.model import Decision, Finding, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, ParameterFacts
-from hybridize.report.paths import all_errors, relative_to_root
+from hybridize.report.paths import all_errors, prefix_of, relative_to_root
 from hybridize.report.words import release
 from hybridize.source.versions import Versions
 
@@ -105,6 +105,7 @@ def _project(report: Report) -> Json:
     project = report.project
     return {
         "root": project.root.replace(os.sep, "/"),
+        "prefix": prefix_of(report),
         "files": project.files,
         "lines": project.lines,
         "seconds": round(project.seconds, 3),

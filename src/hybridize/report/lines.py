@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from hybridize.decide.model import Action, Report
 from hybridize.report.items import items
+from hybridize.report.paths import place
 from hybridize.report.style import PLAIN, Style
 from hybridize.report.summary import summarize
 from hybridize.report.words import counted
@@ -15,8 +16,8 @@ def concise(report: Report, display: Callable[[str], str], *, style: Style = PLA
     """`path:line:column: CODE message`, a line each, and a line of counts; `quiet`: only what sets exit code 1."""
     lines = []
     for item in items(report, every=not quiet):
-        place = style.paint(f"{display(item.path)}:{item.line}:{item.column}:", "bold")
-        lines.append(f"{place} {style.severity(item.severity, item.code)} {item.message}")
+        shown = style.paint(f"{place(display, item.path, item.line, item.column)}:", "bold")
+        lines.append(f"{shown} {style.severity(item.severity, item.code)} {item.message}")
     if not quiet:
         lines.append(count_line(report))
     return "".join(f"{line}\n" for line in lines)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from hybridize.decide.model import FunctionReport, Report
 from hybridize.records import dataclass
 from hybridize.regex import regex
-from hybridize.report.paths import relative_to_root
+from hybridize.report.paths import Places, relative_to_root
 
-_PLACE = regex(r"(?P<path>.+?)(?::(?P<line>\d+)(?::\d+)?)?$", re.DOTALL)
+_PLACE = regex(r"(?P<path>.+?)(?::(?:cell (?P<cell>\d+):)?(?P<line>\d+)(?::\d+)?)?$", re.DOTALL)
 
 
 #: So many functions of one name are listed.
@@ -24,11 +24,12 @@ class TargetError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an argument of `explain` means: a name, or a file and maybe a line in it (from 1)."""
+    """What an argument of `explain` means: a name, or a file and maybe a line (from 1) in it or in a cell of it."""
 
     text: str
     path: str | None = None
     line: int | None = None
+    cell: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def parse_target(text: str, is_file: Callable[[str], bool] = os.path.isfile) -> 
     if match:
         path, line = match["path"], match["line"]
         if is_file(path) or path.endswith((".py", ".ipynb")):
-            return Target(text, path, int(line) if line else None)
+            return Target(text, path, int(line) if line else None, int(match["cell"]) if match["cell"] else None)
     return Target(text)
 
 
@@ -62,7 +63,8 @@ def functions_of(report: Report, target: Target) -> tuple[FunctionReport, ...]:
             raise TargetError(f"no function at {target.text}{hint}")
         raise TargetError(f"no function in {target.text}" if target.path else f"no function `{target.text}`{hint}")
     if target.path is None and len(found.functions) > 1:
-        names = [f"  {f.facts.id}  ({f.facts.path}:{f.facts.line})" for f in found.functions[:_MOST_MATCHES]]
+        places = Places.of(report)
+        names = [f"  {f.facts.id}  ({places.at(f.facts.path, f.facts.line)})" for f in found.functions[:_MOST_MATCHES]]
         more = len(found.functions) - len(names)
         rest = [f"  and {more} more"] if more else []
         raise TargetError("\n".join([f"`{target.text}` means {len(found.functions)} functions:", *names, *rest]))
@@ -91,11 +93,11 @@ def find(report: Report, target: Target) -> Found:
     functions of that id, of that name in any module, or of a name that ends so, whichever comes first in this list.
     """
     if target.path is not None:
-        return _by_place(report, target.path, target.line)
+        return _by_place(report, target.path, target.line, target.cell)
     return _by_name(report.functions, target.text)
 
 
-def _by_place(report: Report, path: str, line: int | None) -> Found:
+def _by_place(report: Report, path: str, line: int | None, cell: int | None) -> Found:
     wanted = relative_to_root(os.path.abspath(path), report.project.root)
     root = report.project.root
     functions = [f for f in report.functions if relative_to_root(f.facts.path, root) == wanted]
@@ -106,12 +108,18 @@ def _by_place(report: Report, path: str, line: int | None) -> Found:
         return Found(suggestions=tuple(get_close_matches(wanted, paths, n=3)))
     if line is None:
         return Found(tuple(functions))
+    if cell is not None:
+        try:
+            line = dict(report.notebooks)[wanted].line_of(cell - 1, line)
+        except LookupError:
+            return Found()
     around = [f for f in functions if _first_line(f) <= line <= f.facts.end_line]
     if around:
         # Of nested functions the innermost starts last.
         return Found((max(around, key=lambda f: (f.facts.line, -f.facts.end_line)),))
     nearest = sorted(functions, key=lambda f: min(abs(f.facts.line - line), abs(f.facts.end_line - line)))
-    return Found(suggestions=tuple(f"{path}:{f.facts.line}" for f in nearest[:3]))
+    places = Places.of(report)
+    return Found(suggestions=tuple(f"{path}:{places.line(wanted, f.facts.line)}" for f in nearest[:3]))
 
 
 def _first_line(function: FunctionReport) -> int:

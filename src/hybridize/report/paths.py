@@ -1,12 +1,19 @@
-"""Paths as reports show them: relative to the project's root in data, clickable from here in text."""
+"""Places as reports show them: relative to the project's root in data, to the working folder for people and tools.
+
+What is shown is what `patch`, editors and annotations find from the working folder: relative to it, absolute outside of
+it. A place in a notebook is one of a cell.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import cache, lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
 
 from hybridize.decide.model import FileError, Report
+from hybridize.source.model import CellMap
 
 
 @lru_cache(maxsize=4096)
@@ -20,20 +27,107 @@ def relative_to_root(path: str, root: str) -> str:
     return path if os.sep == "/" else path.replace(os.sep, "/")
 
 
-def displayer(root: str, here: str | None = None) -> Callable[[str], str]:
-    """A function from a report's path to the shortest one that an editor finds from `here` (the working folder)."""
-    start = here if here is not None else os.getcwd()
+class Places:
+    """Says of a report's paths and lines how they are shown; called with a path, how that is.
 
-    @cache
-    def display(path: str) -> str:
-        full = os.path.normpath(os.path.join(root, path))
+    Args:
+        root: the project's folder.
+        notebooks: the cells of its notebooks, by path from there.
+        here: the folder that paths are shown from; None: the working folder.
+    """
+
+    def __init__(
+        self, root: str, notebooks: Mapping[str, CellMap] = MappingProxyType({}), here: str | None = None
+    ) -> None:
+        self._root = root
+        self._notebooks = notebooks
+        self._here = here if here is not None else os.getcwd()
+        self._shown: dict[str, str] = {}
+        self._sources: dict[str, bytes | None] = {}
+
+    @classmethod
+    def of(cls, report: Report, here: str | None = None) -> Places:
+        """Those of a report."""
+        return cls(report.project.root, dict(report.notebooks), here)
+
+    def __call__(self, path: str) -> str:
+        """A path as it is shown."""
+        found = self._shown.get(path)
+        if found is None:
+            found = self._shown[path] = shown_from(self._here, os.path.join(self._root, path))
+        return found
+
+    def line(self, path: str, line: int) -> str:
+        """A line as it is shown: `12`, or `cell 3:12` for one of the third cell of a notebook (all cells count)."""
+        cells = self._notebooks.get(path)
+        if cells is None:
+            return str(line)
         try:
-            relative = os.path.relpath(full, start)
-        except ValueError:
-            return full
-        return full if relative.startswith("..") and len(full) <= len(relative) else relative
+            cell, within = cells.locate(line)
+        except LookupError:
+            return str(line)
+        return f"cell {cell.index + 1}:{within}"
 
-    return display
+    def at(self, path: str, line: int, column: int | None = None) -> str:
+        """A place as it is shown: `a.py:12`, `a.py:12:5`, `a.ipynb:cell 3:12:5`."""
+        end = "" if column is None else f":{column}"
+        return f"{self(path)}:{self.line(path, line)}{end}"
+
+    def position(self, path: str, line: int, column: int) -> tuple[int, int]:
+        """Line and column (from 1) in the file itself, which for a notebook is JSON."""
+        cells = self._notebooks.get(path)
+        if cells is None:
+            return line, column
+        from hybridize.rewrite.cells import json_position
+
+        if path not in self._sources:
+            try:
+                self._sources[path] = Path(self._root, path).read_bytes()
+            except OSError:
+                self._sources[path] = None
+        data = self._sources[path]
+        try:
+            cell, within = cells.locate(line)
+            found = json_position(data, cell.index, within, column) if data is not None else None
+        except LookupError:
+            return line, column
+        return found or (line, column)
+
+
+def displayer(root: str, here: str | None = None) -> Places:
+    """From a report's path to the one that is shown from `here` (the working folder)."""
+    return Places(root, here=here)
+
+
+def shown_from(here: str, path: str) -> str:
+    """An absolute path as it is shown from a folder: relative to it, with links followed if need be; else absolute."""
+    full = os.path.normpath(path)
+    for start, name in ((here, full), (os.path.realpath(here), os.path.realpath(full))):
+        try:
+            relative = os.path.relpath(name, start)
+        except ValueError:  # another drive
+            continue
+        if relative != os.pardir and not relative.startswith(os.pardir + os.sep):
+            return relative
+    return full
+
+
+def place(display: Callable[[str], str], path: str, line: int, column: int | None = None) -> str:
+    """A place by what shows paths: the cell of a notebook too, where `display` knows cells."""
+    if isinstance(display, Places):
+        return display.at(path, line, column)
+    return f"{display(path)}:{line}" + ("" if column is None else f":{column}")
+
+
+def line_of(display: Callable[[str], str], path: str, line: int) -> str:
+    """A line by what shows paths."""
+    return display.line(path, line) if isinstance(display, Places) else str(line)
+
+
+def prefix_of(report: Report) -> str:
+    """What stands in front of a report's paths where they are seen from the working folder: `` or `sub/`, say."""
+    shown = shown_from(os.getcwd(), report.project.root).replace(os.sep, "/")
+    return "" if shown == "." else shown.rstrip("/") + "/"
 
 
 def read_errors(report: Report) -> tuple[FileError, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hybridize.decide.model import FunctionReport, Report
 from hybridize.report.hints import promising
 from hybridize.report.layout import Page, ordered
+from hybridize.report.paths import place
 from hybridize.report.style import one_line
 from hybridize.report.summary import ranking
 from hybridize.report.words import cause, counted, edit, gain, steps
@@ -43,14 +44,14 @@ def plan(report: Report, display: Callable[[str], str], page: Page, *, every: bo
 
 def _entry(number: int, function: FunctionReport, display: Callable[[str], str], page: Page, verbose: bool) -> str:
     facts, action = function.facts, function.decision.action
-    place = f"{one_line(display(facts.path))}:{facts.line}"
-    text = page.paragraph(f"{place} {one_line(facts.qualname)}", first=f"{number:>3}  ", lead=place, colour="bold")
+    here = one_line(place(display, facts.path, facts.line))
+    text = page.paragraph(f"{here} {one_line(facts.qualname)}", first=f"{number:>3}  ", lead=here, colour="bold")
     done, gained = edit(function) or "", gain(function)
     what = f"{done}: {gained}" if gained else done
     text += page.paragraph(what, first=_INDENT).replace(done, page.style.action(action, done), 1)
     text += page.paragraph(cause(function), first=_INDENT)
     for step in steps(function.decision.grounds) if verbose else ():
-        where = f"{one_line(display(step.path))}:{step.line}"
+        where = one_line(place(display, step.path, step.line))
         text += page.paragraph(f"- {one_line(step.message)} ({where})", first=_INDENT, rest=f"{_INDENT}  ")
     return text
 
@@ -87,7 +88,7 @@ def _places(group: Sequence[Bundle], display: Callable[[str], str], every: bool)
 
 
 def _place(repair: Proposed, display: Callable[[str], str]) -> str:
-    return f"{one_line(display(repair.path))}:{repair.line}"
+    return one_line(place(display, repair.path, repair.line))
 
 
 def following(report: Report, display: Callable[[str], str], paths: Sequence[str], page: Page) -> Iterator[str]:

@@ -10,7 +10,7 @@ from hybridize.facts.model import Evidence, Mode
 from hybridize.records import dataclass
 from hybridize.report.excerpt import Span, excerpt, reader
 from hybridize.report.layout import Page, ordered
-from hybridize.report.paths import read_errors
+from hybridize.report.paths import place, read_errors
 from hybridize.report.style import one_line
 from hybridize.report.summary import SERIOUS
 from hybridize.report.words import counted, steps, through
@@ -178,7 +178,7 @@ class _Writer:
         return self._at(problem.path, problem.span.line)
 
     def _at(self, path: str, line: int) -> str:
-        return f"{one_line(self.display(path))}:{line}"
+        return one_line(place(self.display, path, line))
 
 
 def write(

@@ -11,6 +11,7 @@ from hybridize.records import dataclass, field
 from hybridize.report import functions, plan, problems
 from hybridize.report.hints import counts
 from hybridize.report.layout import Page, ordered
+from hybridize.report.paths import place
 from hybridize.report.style import one_line
 from hybridize.report.summary import SERIOUS, Count, Summary, summarize
 from hybridize.report.words import counted, releases, speed
@@ -110,9 +111,9 @@ class _Writer:
         yield page.heading(f"Assumptions: {len(known):,}")
         for (path, function), group in groupby(known, key=lambda each: (each.path, each.function)):
             first, *others = dict.fromkeys((each.line, each.message) for each in group)
-            place = f"{one_line(self.display(path))}:{first[0]}"
+            where = one_line(place(self.display, path, first[0]))
             name = one_line(function.rpartition(":")[2])
-            yield page.paragraph(f"{place} {name}", first="  ", rest="      ", lead=place, colour="bold")
+            yield page.paragraph(f"{where} {name}", first="  ", rest="      ", lead=where, colour="bold")
             for line, message in (first, *others):
                 where = "" if line == first[0] else f" (line {line})"
                 yield page.paragraph(f"{one_line(message)}{where}", first="      ", rest="        ")

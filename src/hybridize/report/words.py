@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from hybridize.decide.model import Action, Confidence, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, TensorType, Ternary, Told
+from hybridize.report.paths import line_of, place
 from hybridize.report.style import one_line
 from hybridize.source.versions import EAGER, Versions
 
@@ -187,8 +188,9 @@ def _first_chain(status: Status, facts: FunctionFacts) -> tuple[Evidence, ...]:
 def place_of(evidence: Evidence, facts: FunctionFacts, display: Callable[[str], str]) -> str:
     """Where a cause is, as seen from the function: empty for its `def`, `line 88` in its file, else `file:88`."""
     if evidence.path == facts.path:
-        return "" if evidence.line in (facts.line, 0) else f"line {evidence.line}"
-    return f"{display(evidence.path)}:{evidence.line}"
+        line = line_of(display, evidence.path, evidence.line)
+        return "" if evidence.line in (facts.line, 0) else line if line.startswith("cell") else f"line {line}"
+    return place(display, evidence.path, evidence.line)
 
 
 def tensor_type(kind: TensorType) -> str:

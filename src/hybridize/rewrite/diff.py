@@ -14,13 +14,19 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 _Change = tuple[int, int, list[bytes]]
 
 
-def unified_diff(result: FileResult) -> str:
-    """The change as text with `---` and `+++` headers and the file's path; empty if nothing changed.
+def unified_diff(result: FileResult, name: str | None = None) -> str:
+    """The change as text with `---` and `+++` headers and the file's path, or this name; empty if nothing changed.
 
+    Of a notebook the sources of the cells that change are shown, in a form that is no patch of the file.
     The text is decoded as the file declares; line ends are kept, but a lone carriage return is shown as a newline.
     """
     if not result.changed:
         return ""
+    path = result.path.as_posix() if name is None else name
+    if result.path.suffix == ".ipynb":
+        from hybridize.rewrite.cells import cells_diff
+
+        return cells_diff(result, path)
     text = SourceText(result.original)
     try:
         encoding = text.encoding
@@ -30,7 +36,6 @@ def unified_diff(result: FileResult) -> str:
     old = [text.line(number) for number in range(1, len(text.starts) + 1)]
     if not old[-1]:
         old.pop()
-    path = result.path.as_posix()
     parts = [f"--- {path}\n", f"+++ {path}\n"]
     shift = 0
     for hunk in _hunks(list(_changes(text, result.edits, old))):

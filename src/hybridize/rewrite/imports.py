@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import sys
 
 from hybridize.rewrite.locate import SCOPES
 from hybridize.rewrite.model import Edit
+from hybridize.rewrite.sections import NOWHERE, Around, sorted_place
 from hybridize.rewrite.text import SourceText
 
 _PINNED = re.compile(rb"#!|[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")  # PEP 263, and the shebang
@@ -18,10 +20,24 @@ def import_source(module: str, alias: str) -> str:
     return f"import {module}" if alias == module else f"import {module} as {alias}"
 
 
-def import_edit(text: SourceText, tree: ast.Module, module: str, aliases: list[str], before: int) -> Edit:
-    """The edit that imports the module under each alias; `before` is the index of the first statement that needs it."""
+def import_edit(
+    text: SourceText,
+    tree: ast.Module,
+    module: str,
+    aliases: list[str],
+    before: int,
+    around: Around = NOWHERE,
+) -> Edit:
+    """The edit that imports the module under each alias, where isort and ruff would.
+
+    `before` is the index of the first statement that needs it.
+    """
     sources = [import_source(module, alias) for alias in aliases]
     body = tree.body[:before]
+    near = [body[index] for index in _block_for(body, module, around.breaks)]
+    place = sorted_place(text, near, module, sources, around)
+    if place is not None:
+        return _insert(text, *place)
     if module in sys.stdlib_module_names and (edit := _standard(text, tree, body, sources)) is not None:
         return edit
     anchor = next((index for index, node in enumerate(body) if module in _roots(node)), None)
@@ -81,6 +97,33 @@ def _first_block(body: list[ast.stmt]) -> list[int]:
         elif block:
             break
     return block
+
+
+def _block_for(body: list[ast.stmt], module: str, breaks: frozenset[int]) -> list[int]:
+    """The imports that follow each other among which there is one of the module, else the first ones.
+
+    None of them but the first is on a line that breaks a block, or behind such a line.
+    """
+    anchor = next((index for index, node in enumerate(body) if module in _roots(node)), None)
+    if anchor is None:
+        return _unbroken(body, _first_block(body), breaks)
+    start = anchor
+    while start and isinstance(body[start - 1], (ast.Import, ast.ImportFrom)) and not _is_future(body[start - 1]):
+        if _breaks(body[start - 1], body[start], breaks):
+            break
+        start -= 1
+    return _unbroken(body, [start + each for each in _first_block(body[start:])], breaks)
+
+
+def _unbroken(body: list[ast.stmt], block: list[int], breaks: frozenset[int]) -> list[int]:
+    for place, (one, two) in enumerate(itertools.pairwise(block), 1):
+        if _breaks(body[one], body[two], breaks):
+            return block[:place]
+    return block
+
+
+def _breaks(one: ast.stmt, two: ast.stmt, breaks: frozenset[int]) -> bool:
+    return any(line in breaks for line in range((one.end_lineno or one.lineno) + 1, two.lineno + 1))
 
 
 def _after(text: SourceText, tree: ast.Module, index: int, sources: list[str]) -> Edit:

@@ -78,11 +78,12 @@ class DecoratorChange:
 
 @dataclass(frozen=True, slots=True)
 class FilePlan:
-    """All changes to one file; `path` is relative to the project's root."""
+    """All changes to one file; `path` is relative to the project's root, `own` are its modules' top-level names."""
 
     path: Path
     changes: tuple[DecoratorChange, ...]
     known_names: KnownNames = ()
+    own: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

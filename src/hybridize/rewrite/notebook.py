@@ -11,6 +11,7 @@ from pathlib import Path
 from hybridize.records import replace
 from hybridize.rewrite.model import DecoratorChange, Edit, FileResult, KnownNames, apply_edits
 from hybridize.rewrite.plan import plan_edits
+from hybridize.rewrite.sections import NOWHERE, Around
 from hybridize.rewrite.text import SourceText as Lines
 from hybridize.source.model import Cell, CellMap, SourceError, SourceText
 from hybridize.source.reading import decode_source
@@ -25,14 +26,19 @@ class NotEditable(Exception):
 
 
 def plan_notebook(
-    source: SourceText, changes: Iterable[DecoratorChange], *, known_names: KnownNames = ()
+    source: SourceText,
+    changes: Iterable[DecoratorChange],
+    *,
+    known_names: KnownNames = (),
+    around: Around = NOWHERE,
 ) -> FileResult:
     """As `plan_edits`, for a notebook that the source room has read; lines are those of its text.
 
     Outputs, metadata, ids, key order, indentation and how the file writes non-ASCII text stay byte for byte.
     """
     path = Path(source.ref.relative)
-    result = plan_edits(source.text.encode(), changes, path=path, known_names=known_names)
+    around = Around(around.own, frozenset(source.cells.starts if source.cells is not None else ()))
+    result = plan_edits(source.text.encode(), changes, path=path, known_names=known_names, around=around)
     planned = result.edits
     result = replace(result, original=source.data, new=source.data, edits=())
     if not planned:
@@ -200,6 +206,18 @@ def _cell_places(text: str) -> Iterator[tuple[int, int]]:
         for first, _ in _items(text, start):
             members = dict(_members(text, first)) if text[first] == "{" else {}
             yield members.get("source", members.get("input", (0, 0)))
+
+
+def source_strings(text: str, index: int) -> Iterator[Iterator[tuple[int, str]]]:
+    """The strings of JSON that hold the source of a cell: the characters of each with their places in the text."""
+    places = list(_cell_places(text))
+    start, end = places[index] if index < len(places) else (0, 0)
+    for first, last in [(start, end)] if text[start] == '"' else list(_items(text, start)) if end else []:
+        if text[first] == '"':
+            yield (
+                (match.start(), scanstring(f'{match.group()}"', 0, False)[0])
+                for match in _CHARACTER.finditer(text, first + 1, last - 1)
+            )
 
 
 def _members(text: str, start: int) -> Iterator[tuple[str, tuple[int, int]]]:

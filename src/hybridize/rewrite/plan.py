@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hybridize.rewrite.model import DecoratorChange, FileResult, KnownNames, apply_edits
 from hybridize.rewrite.propose import ParsedFile, Proposal, propose
+from hybridize.rewrite.sections import NOWHERE, Around
 from hybridize.rewrite.verify import verify_against
 
 
@@ -16,16 +17,18 @@ def plan_edits(
     *,
     path: Path | None = None,
     known_names: KnownNames = (),
+    around: Around = NOWHERE,
 ) -> FileResult:
     """Minimal edits for the changes, verified: every other byte stays as it is. Nothing is written, nothing raised.
 
     A change that can't be made, or whose result fails `verify`, is in `dropped` with its reason. `known_names` tells
-    what names mean that the file gets from elsewhere. The path is that of the first change unless given.
+    what names mean that the file gets from elsewhere, `around` what else tells where a new import goes. The path is
+    that of the first change unless given.
     """
     wanted = tuple(changes)
     path = path or (wanted[0].path if wanted else Path())
     try:
-        file = ParsedFile(source, known_names)
+        file = ParsedFile(source, known_names, around)
     except (SyntaxError, ValueError) as error:
         dropped = tuple((change, f"the file does not parse: {error}") for change in wanted)
         return FileResult(path, source, source, (), (), (), dropped)

@@ -19,6 +19,7 @@ from hybridize.rewrite.layout import (
 from hybridize.rewrite.locate import Site
 from hybridize.rewrite.model import DecoratorChange, Edit, KnownNames
 from hybridize.rewrite.scopes import Names
+from hybridize.rewrite.sections import NOWHERE, Around
 from hybridize.rewrite.spelling import denotes_decorator, denotes_outermost, is_partial, spell
 from hybridize.rewrite.text import SourceText
 
@@ -26,10 +27,11 @@ from hybridize.rewrite.text import SourceText
 class ParsedFile:
     """A file's bytes, tree and names; raises SyntaxError or ValueError for what Python does not accept."""
 
-    __slots__ = ("by_line", "names", "text", "tree")
+    __slots__ = ("around", "by_line", "names", "text", "tree")
 
-    def __init__(self, source: bytes, known: KnownNames = ()) -> None:
+    def __init__(self, source: bytes, known: KnownNames = (), around: Around = NOWHERE) -> None:
         """Parses once."""
+        self.around = around
         self.text = SourceText(source)
         self.tree = parse(source)
         self.names = Names(self.tree, source, known)
@@ -84,7 +86,7 @@ def propose(file: ParsedFile, changes: Iterable[DecoratorChange]) -> Proposal:
         if alias:
             aliases, first = imports.get(change.dialect.module, ([], len(file.tree.body)))
             imports[change.dialect.module] = ([*dict.fromkeys([*aliases, alias])], min(first, site.trail[0].index))
-    new = [import_edit(file.text, file.tree, module, *needed) for module, needed in imports.items()]
+    new = [import_edit(file.text, file.tree, module, *needed, file.around) for module, needed in imports.items()]
     # A stable sort: an import at the byte of a decorator comes first.
     proposal.edits = sorted([*new, *edits], key=lambda edit: edit.start)
     return proposal

@@ -144,8 +144,9 @@ def _is_free(names: Names, alias: str, dialect: DecoratorDialect, scopes: list[S
         return False
     if alias in names.bindings(module) or alias in dict(names.known):
         return all(value in dialect.modules for value in names.denotes(ast.Name(alias), [module]))
-    # A wildcard may bind it: a name that the file uses and nobody else binds is taken.
-    return not names.wildcards or not re.search(rb"\b%b\b" % alias.encode(), names.source)
+    # A wildcard may bind it, but for one with an underscore: among sorted imports the wildcard may come later.
+    taken = not alias.startswith("_") or re.search(rb"\b%b\b" % alias.encode(), names.source)
+    return not names.wildcards or not taken
 
 
 def _optional_line(names: Names, dialect: DecoratorDialect) -> int | None:

@@ -16,6 +16,7 @@ from hybridize.server.jobs import Project as Given
 from hybridize.server.settings import DEFAULT
 from hybridize.server.views import View, Views
 from hybridize.server.workers import JobError, Workers
+from hybridize.source.project import project_folder
 
 #: What says that a folder is that of a project.
 _MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
@@ -69,7 +70,7 @@ class Project:
     """
 
     def __init__(self, path: Path, workers: Workers, listener: Listener) -> None:
-        self.root = path if path.is_dir() else path.parent
+        self.root = Path(project_folder(path))
         self.path, self.settings = path, DEFAULT
         self.state: State | None = None
         self._workers, self._listener = workers, listener

@@ -88,7 +88,8 @@ def _reason(error: OSError) -> str:
     return f"cannot be read: {(error.strerror or str(error)).lower()}"
 
 
-def _relative(path: str, root: str) -> str:
+def relative_to(path: str, root: str) -> str:
+    """A path seen from the root of a project, with `/`; one outside stays as it is."""
     prefix = root if root.endswith(os.sep) else root + os.sep
     if path.startswith(prefix):
         path = path[len(prefix) :]
@@ -111,11 +112,11 @@ class _Walker:
         self._links: list[tuple[str, IgnoreRules | None]] = []
 
     def fail(self, path: str, reason: str) -> None:
-        self.errors.append(SourceError(_relative(path, self.root), 1, reason))
+        self.errors.append(SourceError(relative_to(path, self.root), 1, reason))
 
     def add(self, path: str, real: str, *, explicit: bool = False) -> None:
         if real not in self.files:
-            self.files[real] = FileRef(path, _relative(path, self.root), explicit)
+            self.files[real] = FileRef(path, relative_to(path, self.root), explicit)
 
     def walk_given(self, path: str, rules: IgnoreRules | None) -> None:
         """Take all files below a folder that the user named."""

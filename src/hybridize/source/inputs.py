@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
-from hybridize.records import dataclass
-from hybridize.source.discovery import discover
+from hybridize.records import dataclass, replace
+from hybridize.source.discovery import discover, relative_to
 from hybridize.source.layout import find_src_roots, package_name
 from hybridize.source.model import Discovery, FileRef, SourceError, SourceText
 from hybridize.source.names import ImportTable
+from hybridize.source.project import project_folders
 from hybridize.source.reading import decode_source, read_source
 from hybridize.source.roles import Roles, find_roles
 from hybridize.source.versions import Versions, old_folders, project_versions
@@ -39,6 +41,8 @@ class Inputs:
         versions: what the project may run on; `old` what folders below it ask for, where that is TensorFlow 1.
         roles: what each file is there for.
         errors, missing: folders that could not be read, paths that do not exist.
+        asked: the files that were asked for, by path from the root; None for all. The others are there because what is
+            said of these rests on them.
     """
 
     root: Path
@@ -50,6 +54,7 @@ class Inputs:
     roles: Roles
     errors: tuple[SourceError, ...] = ()
     missing: tuple[Path, ...] = ()
+    asked: frozenset[str] | None = None
 
     @property
     def texts(self) -> dict[str, str]:
@@ -63,27 +68,33 @@ def read_inputs(
     external: frozenset[str],
     contents: Mapping[str, bytes] | None = None,
 ) -> Inputs:
-    """Reads what there is below some paths.
+    """Reads the projects that some paths belong to.
 
     Args:
         paths: files and folders.
         asked: the user's options.
         external: top-level names that are libraries even where a folder of the project is called the same.
-        contents: the bytes of files, by their path from the root, in place of those on disk; a file that is not on
-            disk is one of the project.
+        contents: the bytes of files that are not to be read from disk, by their path, absolute or from the root; a
+            file need not exist. Of several for one file the last counts.
     """
-    found = discover(paths, exclude=asked.exclude, exclude_base=asked.exclude_base)
-    root, contents = found.root, contents or {}
-    files = _with_unsaved(found, contents)
+    given = [os.path.abspath(os.fspath(path)) for path in paths]
+    there = [full for full in given if os.path.exists(full) or full in (contents or {})]
+    tops = project_folders(there)
+    # A file that is not there has no folder to be walked, but for its project's.
+    places = [path for path, full in zip(paths, given, strict=True) if full not in (contents or {})]
+    found = discover([*tops, *places], exclude=asked.exclude, exclude_base=asked.exclude_base)
+    root = found.root
+    contents = {relative_to(os.path.join(root, path), str(root)): data for path, data in (contents or {}).items()}
+    found = _with_more(found, contents)
     read = {
         ref.relative: decode_source(ref, contents[ref.relative]) if ref.relative in contents else read_source(ref)
-        for ref in files
+        for ref in found.files
     }
     texts = {path: text.text for path, text in read.items() if isinstance(text, SourceText)}
-    table = ImportTable(files, find_src_roots(root, asked.src), root_name=package_name(root), external=external)
+    table = ImportTable(found.files, find_src_roots(root, asked.src), root_name=package_name(root), external=external)
     return Inputs(
         root,
-        files,
+        found.files,
         read,
         table,
         project_versions(root, asked.tensorflow_version, texts.values()),
@@ -91,15 +102,26 @@ def read_inputs(
         find_roles(root, texts, asked.world),
         found.errors,
         found.missing,
+        None if set(tops) <= set(given) else _asked_for(found.files, there),
     )
 
 
-def _with_unsaved(found: Discovery, contents: Mapping[str, bytes]) -> tuple[FileRef, ...]:
-    """The files of a project with those that are only in an editor yet."""
+def _with_more(found: Discovery, contents: Mapping[str, bytes]) -> Discovery:
+    """What was found, with the files that are given and not on disk, or left out there."""
     known = {ref.relative for ref in found.files}
-    new = [
-        FileRef(str(found.root / path), path)
-        for path in contents
-        if path not in known and path.endswith((".py", ".ipynb")) and not (found.root / path).exists()
-    ]
-    return tuple(sorted((*found.files, *new), key=lambda ref: ref.relative)) if new else found.files
+    more = [FileRef(os.path.join(found.root, path), path, True) for path in contents if path not in known]
+    return replace(found, files=tuple(sorted((*found.files, *more), key=lambda ref: ref.relative))) if more else found
+
+
+def _asked_for(files: Sequence[FileRef], given: Sequence[str]) -> frozenset[str]:
+    """The files that are among some paths (absolute), or below one, whatever links lead there."""
+    found: set[str] = set()
+    for path in given:
+        below = os.path.join(path, "")
+        mine = {ref.relative for ref in files if ref.path == path or ref.path.startswith(below)}
+        if not mine:
+            real = os.path.realpath(path)
+            names = ((ref.relative, os.path.realpath(ref.path)) for ref in files)
+            mine = {name for name, full in names if full == real or full.startswith(os.path.join(real, ""))}
+        found |= mine
+    return frozenset(found)
