@@ -113,7 +113,7 @@ def test_paths_are_those_of_the_working_folder(
     monkeypatch.chdir(here)
     main(["check", "--all-safe", "--no-cache", "--output-format", form, str(project / "sub" / "train.py")])
     output = capsys.readouterr().out
-    pattern = {"concise": r"^(\S+train\.py|train\.py):\d", "github": r"file=([^,]+),", "full": r"^(\S*train\.py)$"}[
+    pattern = {"concise": r"^(\S+train\.py|train\.py):\d", "github": r"file=([^,]+),", "full": r"^ +1  (\S*train\.py):\d"}[
         form
     ]
     shown = set(re.findall(pattern, output, re.M))
@@ -146,7 +146,7 @@ def test_a_repair_that_needs_another_file_is_not_made(project: Path, capsys: pyt
     said = "sub/helper.py, too, which was not asked for"
     main(["fix", "--unsafe-fixes", "--all-safe", "--no-cache", "--verbose", "--diff", "sub/train.py"])
     output = capsys.readouterr()
-    assert said in output.err
+    assert said in " ".join(output.err.split())
     assert "helper.py" not in output.out
     main(["fix", "--unsafe-fixes", "--all-safe", "--no-cache", "--verbose", "--diff", "sub"])
     assert "+++ sub/helper.py" in capsys.readouterr().out
@@ -242,7 +242,7 @@ def test_cells_of_notebooks(project: Path, capsys: pytest.CaptureFixture[str], i
     main(["check", "--all-safe", "--no-cache", "--output-format", "github", "book.ipynb"])
     line = text[: text.index("def step")].count("\n") + 1
     column = text.index("def step") - text.rfind("\n", 0, text.index("def step"))
-    assert f"file=book.ipynb,line={line},col={column}," in capsys.readouterr().out
+    assert f"file=book.ipynb,line={line},endLine={line},col={column}," in capsys.readouterr().out
     assert main(["explain", "--all-safe", "--no-cache", "book.ipynb:cell 3:2"]) == 0
     assert "book.ipynb:cell 3:1, function" in capsys.readouterr().out
     main(["fix", "--diff", "--all-safe", "--no-cache", "book.ipynb"])
