@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TextIO
 
+from hybridize import guard
 from hybridize.cli.errors import UsageError
 
 TYPE_CHECKING = False
@@ -40,8 +41,7 @@ def deliver(text: str, output_file: str | None) -> None:
         write(text)
         return
     try:
-        with open(output_file, "w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
-            stream.write(text)
+        guard.write_whole(output_file, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise UsageError(f"{output_file}: cannot be written: {(error.strerror or str(error)).lower()}") from None
 

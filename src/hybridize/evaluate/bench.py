@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from hybridize.evaluate import metrics
-from hybridize.evaluate.processes import children_cpu, load
+from hybridize.evaluate.processes import load
 from hybridize.evaluate.statistics import Times, Verdict, judge
 from hybridize.runtime.launch import Launch, Target, launch
 from hybridize.runtime.sources import MemoryFile
@@ -256,18 +256,15 @@ def _run(settings: Settings, variant: Variant, *, timed: bool) -> Run:
         timeout=settings.timeout,
         needs=settings.needs,
     )
-    before = children_cpu()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         ended = launch(job, stdout=out, stderr=err)
-        after = children_cpu()
         out.seek(0)
         printed = out.read().decode("utf-8", "replace")
         err.seek(0)
         error = err.read().decode("utf-8", "replace")[-_TAIL:]
     if ended.reason == "interrupted":
         raise KeyboardInterrupt
-    cpu = after - before if before is not None and after is not None else None
-    return Run(ended.code, ended.reason, ended.seconds, cpu, metrics.read(printed), error, ended.events)
+    return Run(ended.code, ended.reason, ended.seconds, ended.cpu, metrics.read(printed), error, ended.events)
 
 
 def _added(old: Timing, new: Timing) -> Timing:

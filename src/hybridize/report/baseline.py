@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from hybridize import guard
 from hybridize.decide.model import Action, Finding, FunctionReport, Report
 from hybridize.facts.model import Mode
 from hybridize.records import replace
@@ -30,12 +30,9 @@ def write_baseline(report: Report, file: Path) -> int:
     """Writes down everything that a report has to say; returns how many entries there are."""
     entries = sorted(_fingerprints(report).items())
     data = {"version": _VERSION, "entries": [{"fingerprint": key, "count": n} for key, n in entries]}
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        temporary.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-        os.replace(temporary, file)
+        guard.write_whole(file, f"{json.dumps(data, indent=1)}\n".encode())
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise BaselineError(f"{file}: cannot be written: {(error.strerror or str(error)).lower()}") from None
     return sum(n for _, n in entries)
 
