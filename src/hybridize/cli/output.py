@@ -6,8 +6,8 @@ import os
 import sys
 from typing import TextIO
 
-from hybridize import guard
 from hybridize.cli.errors import UsageError
+from hybridize.guard import write_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def deliver(text: str, output_file: str | None) -> None:
         write(text)
         return
     try:
-        guard.write_whole(output_file, text.encode("utf-8", "backslashreplace"))
+        write_whole(output_file, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise UsageError(f"{output_file}: cannot be written: {(error.strerror or str(error)).lower()}") from None
 

@@ -15,7 +15,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from hybridize import guard
+from hybridize.guard import end_with_parent
+from hybridize.guard import folder as guarded_folder
 from hybridize.study.rulediff import Firing, RuleHit
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class RuleProcess:
 
     def __call__(self, files: Mapping[str, bytes]) -> Firing | None:
         """What fires in a project with these files; null if it can't be analyzed, or not in time."""
-        with guard.folder("hybridize-study-") as folder:
+        with guarded_folder("hybridize-study-") as folder:
             try:
                 Path(folder, ".git").mkdir()  # a repository's root: nothing above it belongs to the project
                 for name, data in files.items():
@@ -110,7 +111,7 @@ def _serve(pipe: Connection[Any, Any]) -> None:
     """The other process: a folder in, a `Firing` out, until the pipe is closed."""
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    guard.end_with_parent()
+    end_with_parent()
     try:
         from hybridize.api import analyze
         from hybridize.config import Config

@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from hybridize import guard
 from hybridize.decide.model import Action, Finding, FunctionReport, Report
 from hybridize.facts.model import Mode
+from hybridize.guard import write_whole
 from hybridize.records import replace
 from hybridize.report.summary import SERIOUS
 
@@ -31,7 +31,7 @@ def write_baseline(report: Report, file: Path) -> int:
     entries = sorted(_fingerprints(report).items())
     data = {"version": _VERSION, "entries": [{"fingerprint": key, "count": n} for key, n in entries]}
     try:
-        guard.write_whole(file, f"{json.dumps(data, indent=1)}\n".encode())
+        write_whole(file, f"{json.dumps(data, indent=1)}\n".encode())
     except OSError as error:
         raise BaselineError(f"{file}: cannot be written: {(error.strerror or str(error)).lower()}") from None
     return sum(n for _, n in entries)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from hybridize import guard
+from hybridize.guard import passing
 from hybridize.rewrite.model import FileResult, WriteOutcome
 
 #: Seconds after which a file that nobody holds was left by a run that is gone.
@@ -31,7 +31,7 @@ def apply(results: Iterable[FileResult], *, root: Path) -> list[WriteOutcome]:
     results = list(results)
     mark = os.urandom(4).hex()
     places = {result.path: Path(os.path.realpath(root / result.path)) for result in results if result.changed}
-    with guard.passing(_beside(place, mark) for place in places.values()) if places else contextlib.nullcontext():
+    with passing(_beside(place, mark) for place in places.values()) if places else contextlib.nullcontext():
         return [_apply_one(result, places.get(result.path), mark) for result in results]
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from hybridize import guard
+from hybridize.guard import call_if_killed
 from hybridize.records import dataclass, field
 from hybridize.rewrite.files import apply
 from hybridize.rewrite.model import FileResult
@@ -67,7 +67,7 @@ class Journal:
     def open(cls, parent: Path) -> Journal:
         """A new journal in a folder; raises JournalError where there is one, or none can be."""
         folder = parent / NAME
-        forget = guard.call_if_killed(f"{__name__}:{rescue.__name__}", str(folder))
+        forget = call_if_killed(f"{__name__}:{rescue.__name__}", str(folder))
         try:
             return cls._opened(folder, forget)
         except BaseException:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from hybridize import guard
+from hybridize.guard import folder as guarded_folder
 from hybridize.runtime.kept import run as kept_run
 from hybridize.runtime.sources import MemoryFile
 
@@ -118,7 +118,7 @@ def launch(
     Raises:
         LaunchError: there is no such interpreter.
     """
-    with guard.folder("hybridize-") as folder:
+    with guarded_folder("hybridize-") as folder:
         job = Path(folder) / "job.json"
         report = Path(folder) / "report.jsonl"
         job.write_text(json.dumps(job_of(run, report)), encoding="utf-8")

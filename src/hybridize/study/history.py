@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final
 
-from hybridize import guard
+from hybridize.guard import for_children
 
 PREFETCH_CHUNK: Final = 500
 """Object names written at once: few enough to fit a pipe's buffer, or git and we would wait for each other."""
@@ -114,7 +114,7 @@ class Repository:
                 capture_output=True,
                 check=False,
                 env=environment(),
-                preexec_fn=guard.for_children(),
+                preexec_fn=for_children(),
             )
         except OSError as error:
             raise GitError(f"cannot run git: {error}") from error
@@ -231,7 +231,7 @@ def _stream(command: list[str], stdin: str | None) -> Iterator[RawCommit]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment(),
-            preexec_fn=guard.for_children(),
+            preexec_fn=for_children(),
         )
     except OSError as error:
         raise GitError(f"cannot run git: {error}") from error
