@@ -11,6 +11,7 @@ import json
 import linecache
 import os
 import sys
+import sysconfig
 import types
 import warnings
 from collections.abc import Callable, Sequence
@@ -48,7 +49,7 @@ def explain(report: Report | Callable[..., object], target: str | None = None) -
 
     Args:
         report: of `check`; or a function, method, or object of `tf.function` that is there in this Python. Its file's
-            project is then analyzed; of a function from a notebook the cells that were run, and what they import.
+            project is then analyzed (of a library its file alone); of a function from a notebook the cells that were run, and what they import.
         target: with a report: a function by name or FILE:LINE, or a FILE for all functions in it.
 
     Raises:
@@ -145,11 +146,14 @@ def _at(report: Report, path: str, line: int, code: types.CodeType) -> Explanati
 
 
 def _project_of(path: str) -> str:
-    """The current folder where it holds the file, else the file's own project, or its folder."""
+    """The current folder where it holds the file, else the file's own project; of a library the file alone."""
     here, real = os.path.realpath("."), os.path.realpath(path)
+    standard = os.path.realpath(sysconfig.get_path("stdlib"))
+    if {"site-packages", "dist-packages"} & set(Path(real).parts) or real.startswith(os.path.join(standard, "")):
+        return path
     if real.startswith(os.path.join(here, "")):
         return "."
-    return str(load_config([path]).directory or os.path.dirname(real))
+    return str(load_config([path]).directory or path)
 
 
 @dataclass(frozen=True, slots=True)
