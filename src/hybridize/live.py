@@ -49,7 +49,8 @@ def explain(report: Report | Callable[..., object], target: str | None = None) -
 
     Args:
         report: of `check`; or a function, method, or object of `tf.function` that is there in this Python. Its file's
-            project is then analyzed (of a library its file alone); of a function from a notebook the cells that were run, and what they import.
+            project is then analyzed (of a library its file alone); of a function from a notebook the cells that were
+            run, and what they import.
         target: with a report: a function by name or FILE:LINE, or a FILE for all functions in it.
 
     Raises:
@@ -97,7 +98,7 @@ def _code(function: object) -> types.CodeType:
         elif isinstance(found, types.FunctionType):
             if "__wrapped__" not in found.__dict__:
                 return found.__code__
-            found = found.__wrapped__
+            found = found.__dict__["__wrapped__"]
         elif isinstance(found, type):
             raise TargetError(f"`{found.__qualname__}` is a class: ask for one of its methods")
         else:

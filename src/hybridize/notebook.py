@@ -71,8 +71,8 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def _magic(shell: Any, line: str, cell: str) -> None:
+    from IPython import display as displays
     from IPython.core.error import UsageError
-    from IPython.display import display
 
     words = shlex.split(line)
     unknown = [word for word in words if word not in ("--fix", "--no-run")]
@@ -84,7 +84,8 @@ def _magic(shell: Any, line: str, cell: str) -> None:
         session = Session.of([*earlier, f"\n{cell}"])
     except ConfigError as error:
         raise UsageError(str(error)) from None
-    display(verdicts(session, len(earlier)))
+    show: Any = displays.display
+    show(verdicts(session, len(earlier)))
     if "--fix" in words:
         _fix(shell, session, len(earlier))
     elif "--no-run" not in words:

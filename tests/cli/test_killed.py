@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
@@ -152,6 +153,10 @@ def test_commands_that_run_programs(command: Started, name: str) -> None:
     assert (command.project / "main.py").read_text() == files["main.py"]
 
 
+def has_changed(file: Path) -> bool:
+    return b"@tf.function" in file.read_bytes()
+
+
 def test_fix_while_it_writes(command: Started) -> None:
     texts = {f"m{i:03}.py": f"{STEP}{LOOP}# {i}\n" for i in range(60)}
     for round_number in range(4):
@@ -159,7 +164,7 @@ def test_fix_while_it_writes(command: Started) -> None:
             (command.project / name).write_text(text)
         command.start("fix", "--isolated", "--no-cache")
         file = command.project / f"m{5 * round_number:03}.py"
-        command.until(lambda file=file: b"@tf.function" in file.read_bytes())
+        command.until(functools.partial(has_changed, file))
         command.kill()
         assert names(command.project) == set(texts)
         for name, text in texts.items():
