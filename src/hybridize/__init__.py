@@ -7,7 +7,6 @@ if TYPE_CHECKING:
     from hybridize.api import FixError as FixError
     from hybridize.api import check as check
     from hybridize.api import describe as describe
-    from hybridize.api import explain as explain
     from hybridize.api import fix as fix
     from hybridize.api import schema as schema
     from hybridize.api import to_dict as to_dict
@@ -18,13 +17,15 @@ if TYPE_CHECKING:
     from hybridize.decide.model import Report as Report
     from hybridize.fixing.changes import Outcome as Outcome
     from hybridize.fixing.fixes import Fixes as Fixes
+    from hybridize.live import explain as explain
+    from hybridize.notebook import load_ipython_extension as load_ipython_extension
     from hybridize.report.lookup import TargetError as TargetError
 
 #: What the package offers, and the module that has it: imported when it is first asked for, to keep the start cheap.
 _HOMES = {
     "check": "hybridize.api",
     "fix": "hybridize.api",
-    "explain": "hybridize.api",
+    "explain": "hybridize.live",
     "describe": "hybridize.api",
     "to_dict": "hybridize.api",
     "schema": "hybridize.api",
@@ -37,6 +38,7 @@ _HOMES = {
     "ConfigError": "hybridize.config",
     "FixError": "hybridize.api",
     "TargetError": "hybridize.report.lookup",
+    "load_ipython_extension": "hybridize.notebook",
 }
 
 __all__ = [
@@ -54,6 +56,7 @@ __all__ = [
     "explain",
     "fix",
     "load_config",
+    "load_ipython_extension",
     "schema",
     "to_dict",
 ]

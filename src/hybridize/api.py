@@ -185,10 +185,21 @@ def analyze(
         Facts, decisions and statuses by function; what could not be read is in `errors`, paths that do not exist in
         `missing`.
     """
+    return analyze_inputs(_read(paths, config, contents), config, progress=progress, repairs=repairs, store=store)
+
+
+def analyze_inputs(
+    inputs: Inputs,
+    config: Config,
+    *,
+    progress: Progress | None = None,
+    repairs: bool = True,
+    store: Store | None = None,
+) -> Report:
+    """Decides about every function of sources that were read already; see `analyze`."""
     from hybridize.analysis import Analysis
 
     started = time.perf_counter()
-    inputs = _read(paths, config, contents)
     parts = Analysis(inputs, config, repairs=repairs, progress=progress, store=store).reports()
     unread = [FileError(e.path, e.line, e.message) for e in inputs.errors]
     unread += [each for part in parts for each in part.unread]

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from hybridize.guard import end_with_parent
 from hybridize.records import dataclass, field
 
 #: A worker ends after tasks of so much weight (lines), to give its memory back; others take its place.
@@ -143,7 +144,9 @@ def _start(
         for pipe in (reading, *parents):
             os.close(pipe)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children
+        # Where the system knows of no such thing; and a thread does not come to it while one long step is at work.
         threading.Thread(target=_end_with_parent, args=(life,), daemon=True).start()
+        end_with_parent()
         done = 0
         while done < _MOST:
             number = os.read(taking, _NUMBER)

@@ -113,9 +113,11 @@ def test_paths_are_those_of_the_working_folder(
     monkeypatch.chdir(here)
     main(["check", "--all-safe", "--no-cache", "--output-format", form, str(project / "sub" / "train.py")])
     output = capsys.readouterr().out
-    pattern = {"concise": r"^(\S+train\.py|train\.py):\d", "github": r"file=([^,]+),", "full": r"^ +1  (\S*train\.py):\d"}[
-        form
-    ]
+    pattern = {
+        "concise": r"^(\S+train\.py|train\.py):\d",
+        "github": r"file=([^,]+),",
+        "full": r"^ +1  (\S*train\.py):\d",
+    }[form]
     shown = set(re.findall(pattern, output, re.M))
     assert shown == {expected or str(project / "sub" / "train.py")}
 

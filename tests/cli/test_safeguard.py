@@ -19,6 +19,7 @@ import pytest
 
 from hybridize.cli import main
 from hybridize.rewrite.journal import NAME
+from hybridize.runtime.keeper import descendants
 
 from .fake_api import FakeApi, install
 from .test_fix import report_on
@@ -298,11 +299,34 @@ def test_a_signal_puts_the_files_back(
     assert ended(int((project / "started").read_text()))
 
 
-def test_after_a_kill_the_next_fix_puts_the_files_back(
+def test_after_a_kill_the_files_are_put_back(
     project: Path, process: subprocess.Popen[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["fix"]) == 2
     assert "another run of `fix --verify-with` is at work here" in capsys.readouterr().err
+    before = {path.name for path in project.iterdir()} - {NAME}
+    process.kill()
+    process.communicate()
+    assert ended(int((project / "started").read_text()))
+    assert wait_for(lambda: not (project / NAME).exists())
+    assert (project / "lib.py").read_text() == TRAIN
+    assert {path.name for path in project.iterdir()} == before
+
+
+def wait_for(holds: Callable[[], bool]) -> bool:
+    """Whether something comes true within two seconds."""
+    limit = time.monotonic() + 2
+    while not holds() and time.monotonic() < limit:
+        time.sleep(0.02)
+    return holds()
+
+
+def test_where_the_whole_machine_stopped_the_next_fix_puts_the_files_back(
+    project: Path, process: subprocess.Popen[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for pid in descendants(process.pid):  # so that nobody is left to do it at once
+        if b"guard.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
     process.kill()
     process.communicate()
     assert ended(int((project / "started").read_text()))

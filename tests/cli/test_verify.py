@@ -445,7 +445,7 @@ def test_what_was_seen_before_the_end_is_reported(tensorflow_python: str, tmp_pa
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "equal        f  3 of 3 calls compared" in out
-    assert "program: interrupted" in out
+    assert "program: was interrupted" in out
 
 
 def test_an_interpreter_without_tensorflow_is_one_line(tmp_path: Path) -> None:
@@ -468,11 +468,11 @@ def test_an_interpreter_without_tensorflow_is_one_line(tmp_path: Path) -> None:
         (["--fulll", "main.py"], "--fulll"),
     ],
 )
-def test_usage(words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_usage(words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
     write(tmp_path, {"main.py": "print(1)\n"})
     monkeypatch.chdir(tmp_path)
     assert main(["verify", "--isolated", *words]) == 2
-    assert said in capsys.readouterr().err
+    assert said in capfd.readouterr().err
 
 
 def test_fix_runs_what_repairs_make(

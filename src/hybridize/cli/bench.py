@@ -64,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     from hybridize.cli.programs import paths_of
     from hybridize.cli.session import configure, planner_of, run_analysis
     from hybridize.evaluate.bench import ORIGINAL, REFACTORED, Settings, Variant, measure
+    from hybridize.evaluate.bench_report import ended
     from hybridize.fixing.memory import unwatched
     from hybridize.runtime.launch import LaunchError
 
@@ -94,6 +95,8 @@ def run(args: argparse.Namespace) -> int:
     if result.original.warm_up is not None and result.original.warm_up.reason == "missing":
         raise UsageError(f"{python} has no TensorFlow (--python names an interpreter that has it)")
     deliver(_rendered(result, args.output_format), args.output_file)
+    if result.original.failure is not None:
+        complain(f"the program {ended(result.original.failure, args.timeout)}: there is nothing to compare with")
     if args.plot and result.original.runs:
         _plot(result, args.plot)
     return _code(result)
@@ -111,8 +114,11 @@ def _target(args: argparse.Namespace) -> Target:
 
 def _check(args: argparse.Namespace) -> None:
     """What can be known to fail before anything is run."""
+    from hybridize.cli.programs import check_limits
+
     if args.runs < 1:
         raise UsageError("--runs must be at least 1")
+    check_limits(args)
     if args.tolerance < 0:
         raise UsageError("--tolerance must not be negative")
     if args.plot:

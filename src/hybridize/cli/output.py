@@ -7,6 +7,7 @@ import sys
 from typing import TextIO
 
 from hybridize.cli.errors import UsageError
+from hybridize.guard import write_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ def deliver(text: str, output_file: str | None) -> None:
         write(text)
         return
     try:
-        with open(output_file, "w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
-            stream.write(text)
+        write_whole(output_file, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise UsageError(f"{output_file}: cannot be written: {(error.strerror or str(error)).lower()}") from None
 
@@ -70,40 +70,12 @@ def deliver_whole(data: bytes, output_file: str) -> None:
         sys.stdout.buffer.flush()
         return
     try:
-        _replace(os.path.realpath(output_file), data)
+        if os.path.exists(output_file) and not os.access(output_file, os.W_OK):
+            raise PermissionError(None, "permission denied")
+        write_whole(output_file, data)
     except (OSError, ValueError) as error:
         said = (getattr(error, "strerror", None) or str(error)).lower()
         raise UsageError(f"{output_file}: cannot be written: {said}") from None
-
-
-def _replace(path: str, data: bytes) -> None:
-    """Write a new file beside the old one and put it in its place; devices and pipes are written as they are."""
-    import stat
-    import tempfile
-
-    mode = os.stat(path).st_mode if os.path.exists(path) else None
-    if mode is not None and not stat.S_ISREG(mode):
-        with open(path, "wb") as stream:
-            stream.write(data)
-        return
-    if mode is not None and not os.access(path, os.W_OK):
-        raise PermissionError(None, "permission denied")
-    folder, name = os.path.split(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".tmp", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.chmod(temporary, stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def style_for(output_file: str | None = None) -> Style:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from hybridize.cli.errors import UsageError
 from hybridize.runtime.launch import Target
+
+
+def check_limits(args: argparse.Namespace) -> None:
+    """Raises UsageError for limits of time that are none."""
+    for option, seconds in (("--timeout", args.timeout), ("--call-timeout", getattr(args, "call_timeout", None))):
+        if seconds is not None and not (seconds > 0 and math.isfinite(seconds)):
+            raise UsageError(f"{option} is a number of seconds above 0")
 
 
 def target_of(args: argparse.Namespace) -> Target:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import tempfile
+import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from hybridize.guard import end_with_parent
+from hybridize.guard import folder as guarded_folder
 from hybridize.study.rulediff import Firing, RuleHit
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ class RuleProcess:
 
     def __call__(self, files: Mapping[str, bytes]) -> Firing | None:
         """What fires in a project with these files; null if it can't be analyzed, or not in time."""
-        with tempfile.TemporaryDirectory(prefix="hybridize-study-") as folder:
+        with guarded_folder("hybridize-study-") as folder:
             try:
                 Path(folder, ".git").mkdir()  # a repository's root: nothing above it belongs to the project
                 for name, data in files.items():
@@ -108,6 +110,8 @@ class RuleProcess:
 def _serve(pipe: Connection[Any, Any]) -> None:
     """The other process: a folder in, a `Firing` out, until the pipe is closed."""
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     try:
         from hybridize.api import analyze
         from hybridize.config import Config
@@ -122,6 +126,14 @@ def _serve(pipe: Connection[Any, Any]) -> None:
             pipe.send(answer)
     except (EOFError, OSError, KeyboardInterrupt):
         pass
+
+
+def _end_with_parent() -> None:
+    """Where the system does not do it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def firing(report: Report) -> Firing:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from hybridize.cli.errors import INTERRUPTED, NOTHING, SOMETHING, UsageError
+from hybridize.cli.errors import ERROR, INTERRUPTED, NOTHING, SOMETHING, UsageError
 from hybridize.cli.options import add_config_options, add_output_options, add_program, add_verbosity, add_verification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from hybridize.config import Config
     from hybridize.decide.model import Report
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 _EPILOG = (
     "This runs your program, with all that it does to files and the network, and then again, converted, to see whether"
     " it ends the same (--once: it does not). What the first run prints comes out on stderr, the report on stdout."
-    " No file of the project is changed. Exit code 0: what was compared is equal, 1: something"
-    " differs, raises or keeps being traced, 2: an error, or the program could not be run."
+    " No file of the project is changed. Exit code 0: what was compared is equal and no slower, 1: something differs,"
+    " raises, keeps being traced or is slower, 2: an error: the program could not be run, did not end well or in"
+    " time, or nothing could be compared."
 )
 
 
@@ -51,12 +52,13 @@ def run(args: argparse.Namespace) -> int:
     """Analyze, run, report."""
     from hybridize.cli import programs, verify_report
     from hybridize.cli.explain import named
-    from hybridize.cli.output import deliver, style_for
+    from hybridize.cli.output import complain, deliver, style_for
     from hybridize.cli.session import configure
     from hybridize.fixing.memory import conversions, everything
     from hybridize.fixing.planner import to_change
     from hybridize.report.paths import Places
 
+    programs.check_limits(args)
     target = programs.target_of(args)
     paths = programs.paths_of(args, target)
     config = configure(args, paths)
@@ -72,12 +74,41 @@ def run(args: argparse.Namespace) -> int:
     else:
         style = style_for(args.output_file)
         text = verify_report.as_text(
-            verdicts, made, ended, whole, Places.of(report), style, quiet=args.quiet, verbose=args.verbose
+            verdicts,
+            made,
+            ended,
+            whole,
+            Places.of(report),
+            style,
+            timeout=args.timeout,
+            quiet=args.quiet,
+            verbose=args.verbose,
         )
     deliver(text, args.output_file)
     if ended.reason == "interrupted":
         return INTERRUPTED
-    return SOMETHING if whole.kind == "different" or any(v.failed for v in verdicts) else NOTHING
+    reason = _unproven(ended, verdicts, whole, args.timeout)
+    if reason is not None:
+        complain(reason)
+    if whole.kind == "different" or any(v.failed or v.slower for v in verdicts):
+        return SOMETHING
+    return NOTHING if reason is None else ERROR
+
+
+def _unproven(ended: Ended, verdicts: Sequence[Verdict], whole: Whole, timeout: float | None) -> str | None:
+    """Why the report is no proof: the program did not end well, or nothing was compared; None if it is."""
+    from hybridize.report.style import one_line
+    from hybridize.report.words import counted
+    from hybridize.runtime.ending import failure
+
+    failed = failure(ended, timeout)
+    if failed is not None:
+        return f"the program {one_line(failed)}: only what it did until then was compared"
+    if verdicts and whole.kind == "not compared" and not any(v.compared for v in verdicts):
+        called = sum(v.kind != "not reached" for v in verdicts)
+        told = f"it calls {called} of the {counted(len(verdicts), 'converted function')}"
+        return f"nothing was compared: {told}, the whole program was not compared ({whole.reason})"
+    return None
 
 
 def _analyzed(args: argparse.Namespace, paths: list[str], config: Config) -> tuple[Report, Mapping[str, bytes]]:
@@ -100,6 +131,7 @@ def verify_program(
     import sys
 
     from hybridize.cli.output import complain
+    from hybridize.runtime.ending import failure
     from hybridize.runtime.launch import Launch, LaunchError, launch
     from hybridize.runtime.verify import judge, shadow_options
     from hybridize.runtime.whole import Comparison, Whole, again
@@ -131,7 +163,7 @@ def verify_program(
     if ended.reason == "missing":
         raise UsageError(f"{run.python} has no TensorFlow (--python names an interpreter that has it)")
     if not ended.of("start"):
-        raise UsageError(f"the program could not be started by {run.python} (exit code {ended.code})")
+        raise UsageError(f"the program could not be started by {run.python} ({failure(ended, args.timeout)})")
     verdicts = judge(made.functions, ended)
     if args.once or ended.reason != "exit" or not made.functions:
         return ended, verdicts, Whole("not compared", "it ran once")

@@ -10,7 +10,9 @@ from typing import Any
 from hybridize.fixing.memory import Conversions
 from hybridize.report.style import Style, one_line
 from hybridize.report.words import counted
+from hybridize.runtime.ending import failure
 from hybridize.runtime.launch import Ended, Target
+from hybridize.runtime.speed import Speed
 from hybridize.runtime.verify import KINDS, Deviation, Verdict
 from hybridize.runtime.whole import Whole
 
@@ -32,6 +34,7 @@ def as_text(
     display: Callable[[str], str],
     style: Style,
     *,
+    timeout: float | None = None,
     quiet: bool = False,
     verbose: bool = False,
 ) -> str:
@@ -39,7 +42,7 @@ def as_text(
     lines: list[str] = []
     path = None
     for verdict in sorted(verdicts, key=lambda v: (v.function.facts.path, v.function.facts.line)):
-        if quiet and not verdict.failed:
+        if quiet and not (verdict.failed or verdict.slower):
             continue
         facts = verdict.function.facts
         if facts.path != path:
@@ -50,10 +53,12 @@ def as_text(
         lines += [f"{'':8}{'':13}{line}" for line in _details(verdict, _ALL if verbose else _SHOWN)]
     for function, reason in () if quiet else made.refused:
         lines.append(f"{'':8}not converted {one_line(function.facts.qualname)}: {one_line(reason)}")
-    lines.append(_program(ended))
+    lines.append(_program(ended, timeout))
     lines += _ends(whole, _ALL if verbose else _SHOWN)
     counts = Counter(v.kind for v in verdicts)
     told = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
+    slower = sum(verdict.slower for verdict in verdicts)
+    told += f"; {slower} slower than before" if slower else ""
     lines.append(f"{counted(len(verdicts), 'function')} converted in memory" + (f": {told}" if told else ""))
     return "".join(f"{line}\n" for line in lines)
 
@@ -64,14 +69,7 @@ def _figures(verdict: Verdict) -> str:
         parts.append(f"{verdict.compared:,} of {counted(verdict.calls, 'call')} compared")
     if verdict.traces:
         parts.append(counted(verdict.traces, "trace"))
-    if verdict.speed_up is not None:
-        eager, graph = verdict.eager_seconds or 0.0, verdict.graph_seconds or 0.0
-        parts.append(f"{verdict.speed_up:.2g} times as fast ({_time(eager)} -> {_time(graph)})")
     return ", ".join(parts)
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
 
 
 def _details(verdict: Verdict, shown: int) -> Iterator[str]:
@@ -84,6 +82,8 @@ def _details(verdict: Verdict, shown: int) -> Iterator[str]:
             yield f"{_when(verdict)}{one_line(deviation.where)}: eager {eager}, graph {graph}{error}"
         if len(verdict.differences) > shown:
             yield f"and {len(verdict.differences) - shown} more"
+    if verdict.speed_told:
+        yield verdict.speed_told
     if verdict.together:
         yield f"it or {', '.join(f'`{name}`' for name in verdict.together)}, or all of them together"
     if verdict.through and verdict.failed:
@@ -129,13 +129,9 @@ def error_line(verdict: Verdict) -> str:
     return text if text.startswith(name) else f"{name}: {text}"
 
 
-def _program(ended: Ended) -> str:
-    ends = {
-        "timeout": "ended at the timeout",
-        "interrupted": "interrupted",
-    }
-    what = ends.get(ended.reason) or (f"ended by signal {-ended.code}" if ended.code < 0 else f"exit code {ended.code}")
-    return f"program: {what} after {ended.seconds:.1f} s"
+def _program(ended: Ended, timeout: float | None) -> str:
+    what = failure(ended, timeout) or "exit code 0"
+    return f"program: {one_line(what)} after {ended.seconds:.1f} s"
 
 
 def as_json(verdicts: Sequence[Verdict], made: Conversions, ended: Ended, whole: Whole, target: Target) -> str:
@@ -147,6 +143,7 @@ def as_json(verdicts: Sequence[Verdict], made: Conversions, ended: Ended, whole:
             "exit_code": ended.code,
             "ended": ended.reason,
             "seconds": round(ended.seconds, 3),
+            "failure": failure(ended),
         },
         "whole": {
             "outcome": whole.kind,
@@ -169,6 +166,13 @@ def _deviation(deviation: Deviation) -> dict[str, Any]:
         "graph": deviation.graph,
         "relative_error": deviation.error,
     }
+
+
+def _speed(speed: Speed | None) -> dict[str, Any] | None:
+    if speed is None:
+        return None
+    times = {"seconds_before": speed.before, "seconds_after": speed.after}
+    return {**times, "times_as_long": speed.ratio, "low": speed.low, "high": speed.high, "verdict": speed.word}
 
 
 def _function(verdict: Verdict) -> dict[str, Any]:
@@ -203,5 +207,6 @@ def _function(verdict: Verdict) -> dict[str, Any]:
         "eager_seconds": verdict.eager_seconds,
         "graph_seconds": verdict.graph_seconds,
         "trace_seconds": verdict.trace_seconds or None,
+        "speed": _speed(verdict.speed),
         "rules": [{"code": code, "name": name, "message": message} for code, name, message in verdict.rules],
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from hybridize.evaluate import metrics
-from hybridize.evaluate.processes import children_cpu, load
+from hybridize.evaluate.processes import load
 from hybridize.evaluate.statistics import Times, Verdict, judge
 from hybridize.runtime.launch import Launch, Target, launch
 from hybridize.runtime.sources import MemoryFile
@@ -76,11 +76,8 @@ class Run:
 
     @property
     def failed(self) -> bool:
-        """Whether it did not end by itself, with 0 or the code that it gave to `sys.exit`."""
-        if self.reason != "exit" or self.code < 0:
-            return True
-        told = {event.get("event") for event in self.events}
-        return self.code != 0 and ("end" not in told or "exception" in told)
+        """Whether it did not end by itself, and with 0: one that wants other arguments says so by its exit code."""
+        return self.reason != "exit" or self.code != 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,18 +253,15 @@ def _run(settings: Settings, variant: Variant, *, timed: bool) -> Run:
         timeout=settings.timeout,
         needs=settings.needs,
     )
-    before = children_cpu()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         ended = launch(job, stdout=out, stderr=err)
-        after = children_cpu()
         out.seek(0)
         printed = out.read().decode("utf-8", "replace")
         err.seek(0)
         error = err.read().decode("utf-8", "replace")[-_TAIL:]
     if ended.reason == "interrupted":
         raise KeyboardInterrupt
-    cpu = after - before if before is not None and after is not None else None
-    return Run(ended.code, ended.reason, ended.seconds, cpu, metrics.read(printed), error, ended.events)
+    return Run(ended.code, ended.reason, ended.seconds, ended.cpu, metrics.read(printed), error, ended.events)
 
 
 def _added(old: Timing, new: Timing) -> Timing:

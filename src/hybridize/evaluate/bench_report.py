@@ -13,6 +13,8 @@ from hybridize.evaluate.bench import Measured, Result, Run, Timing, breaks_even
 from hybridize.evaluate.statistics import Verdict
 from hybridize.evaluate.tables import Column, render
 from hybridize.report.words import counted
+from hybridize.runtime.ending import signal_name
+from hybridize.runtime.speed import times_as_long
 
 _SHOWN_METRICS: Final = 12
 #: What TensorFlow says of itself on stderr: no reason why a program ended.
@@ -30,7 +32,7 @@ def text(result: Result, style: str = "text") -> str:
         f"{program}: {len(result.original.runs)} runs of each after a warm-up, in turn\n",
         times_table(result, style),
     ]
-    parts += [line for measured in result.variants for line in _failure(measured)]
+    parts += [line for measured in result.variants for line in _failure(measured, result.settings.timeout)]
     if result.original.runs:
         parts += [metrics_table(result, style), functions_table(result, style), _verdicts(result)]
     return "\n".join(part for part in parts if part)
@@ -104,8 +106,9 @@ def functions_table(result: Result, style: str) -> str:
         Column("function"),
         Column("variant"),
         Column("calls"),
-        Column("eager ms", ".3f"),
-        Column("graph ms", ".3f"),
+        Column("change"),
+        Column("before ms", ".3f"),
+        Column("after ms", ".3f"),
         Column("speed-up", ".2f"),
         Column("first call s", ".3f"),
         Column("traces"),
@@ -119,30 +122,37 @@ def functions_table(result: Result, style: str) -> str:
             after = measured.timings().get(number)
             if before is not None and after is not None and after.calls + after.inner:
                 called.add(number)
-                rows.append([f"{function['qualname']}", measured.variant.name, *_function_row(before, after)])
+                rows.append(
+                    [
+                        f"{function['qualname']}",
+                        measured.variant.name,
+                        *_function_row(before, after, function.get("reverse")),
+                    ]
+                )
     left = len(result.settings.functions) - len(called)
     told = f"{counted(left, 'changed function')} not called by this program\n" if left else ""
     return (render(columns, rows, style) if rows else "") + (told if style == "text" else "")
 
 
-def _function_row(before: Timing, after: Timing) -> list[object]:
-    eager, graph = before.steady, after.steady
-    ratio = eager / graph if eager is not None and graph else None
+def _function_row(before: Timing, after: Timing, removed: object) -> list[object]:
+    change = "to eager" if removed else "to graph"
+    old, new = before.steady, after.steady
+    ratio = old / new if old is not None and new else None
     pays = breaks_even(before, after)
-    word = "" if math.isnan(pays) else "never" if math.isinf(pays) else f"{math.ceil(pays)} calls"
-    milliseconds = [value * 1e3 if value is not None else None for value in (eager, graph)]
+    word = "" if removed or math.isnan(pays) else "never" if math.isinf(pays) else f"{math.ceil(pays)} calls"
+    milliseconds = [value * 1e3 if value is not None else None for value in (old, new)]
     if after.calls == 0:
-        return [0, milliseconds[0], None, None, None, after.traces, "in graphs"]
-    return [after.calls, *milliseconds, ratio, after.first, after.traces, word]
+        return [0, change, milliseconds[0], None, None, None, after.traces, "in graphs"]
+    return [after.calls, change, *milliseconds, ratio, after.first, after.traces, word]
 
 
 def _verdicts(result: Result) -> str:
     lines = []
     for measured in result.variants[1:]:
         if measured.times().values:
-            lines.append(f"{measured.variant.name}: {sentence(result.verdict(measured))}")
+            lines.append(f"the {measured.variant.name} program {sentence(result.verdict(measured))}")
             if measured.times("cpu").values:
-                lines.append(f"  processor time: {sentence(result.verdict(measured, 'cpu'))}")
+                lines.append(f"  its processor time {sentence(result.verdict(measured, 'cpu'))}")
             lines.append(f"  {_metrics_sentence(result, measured)}")
     if len(result.variants) > 2:
         best = result.best()
@@ -154,16 +164,16 @@ def _verdicts(result: Result) -> str:
 
 
 def sentence(verdict: Verdict) -> str:
-    """Speed-up, its range over the rounds, and whether it is more than chance."""
+    """How much longer the variant takes, the range over the rounds, and whether it is more than chance."""
+    chance = f"(p = {verdict.probability:.2g})"
     words = {
-        "faster": f"faster (p = {verdict.probability:.2g})",
-        "slower": f"slower (p = {verdict.probability:.2g})",
-        "no difference": f"no significant difference (p = {verdict.probability:.2g})",
+        "faster": f"faster than the original {chance}",
+        "slower": f"SLOWER than the original {chance}",
+        "no difference": f"no significant difference {chance}",
         "too few runs": "too few runs for a verdict on significance (4 of each are enough)",
     }
-    return (
-        f"{verdict.ratio:.2f} times as fast ({verdict.low:.2f} to {verdict.high:.2f} by round), {words[verdict.word]}"
-    )
+    rounds = f"{1 / verdict.high:.3g} to {1 / verdict.low:.3g} by round"
+    return f"takes {times_as_long(1 / verdict.ratio)}, {rounds}: {words[verdict.word]}"
 
 
 def _metrics_sentence(result: Result, measured: Measured) -> str:
@@ -187,20 +197,21 @@ def _metrics_sentence(result: Result, measured: Measured) -> str:
     )
 
 
-def _failure(measured: Measured) -> list[str]:
+def _failure(measured: Measured, timeout: float | None) -> list[str]:
     run = measured.failure
     if run is None:
         return []
     last = [line for line in run.error.splitlines() if line.strip() and not CHATTER.match(line)][-1:]
-    return [f"{measured.variant.name}: {_ended(run)}{f': {last[0].strip()}' if last else ''}\n"]
+    return [f"{measured.variant.name}: {ended(run, timeout)}{f': {last[0].strip()}' if last else ''}\n"]
 
 
-def _ended(run: Run) -> str:
+def ended(run: Run, timeout: float | None = None) -> str:
+    """How a run ended that failed, in words that follow its name; `timeout` (seconds) is the one that it had."""
     if run.reason == "timeout":
-        return "ended after the time limit"
+        return f"did not end within {timeout:g} s (--timeout)" if timeout else "did not end in time"
     if run.reason == "missing":
         return "the interpreter has no TensorFlow"
-    return f"ended by signal {-run.code}" if run.code < 0 else f"ended with exit code {run.code}"
+    return f"was killed by {signal_name(-run.code)}" if run.code < 0 else f"ended with exit code {run.code}"
 
 
 def _typical(measured: Measured) -> tuple[float | None, float | None]:
@@ -252,7 +263,7 @@ def _variant(result: Result, measured: Measured) -> dict[str, Any]:
         "median": measured.times().median,
         "spread": measured.times().spread,
         "cpu": measured.times("cpu").median,
-        "failure": {"how": _ended(failure), "stderr": failure.error} if failure else None,
+        "failure": {"how": ended(failure, result.settings.timeout), "stderr": failure.error} if failure else None,
         "metrics": {name: list(values) for name, values in (measured.series() or [{}])[0].items()},
     }
     if measured is not result.original:

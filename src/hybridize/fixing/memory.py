@@ -143,8 +143,16 @@ class Texts:
 
     def described(self) -> tuple[dict[str, object], ...]:
         """The functions for the child."""
-        facts = [function.facts for function in self.functions]
-        return tuple({"id": f.id, "path": f.path, "line": f.line, "qualname": f.qualname} for f in facts)
+        return tuple(
+            {
+                "id": f.facts.id,
+                "path": f.facts.path,
+                "line": f.facts.line,
+                "qualname": f.facts.qualname,
+                "reverse": f.decision.action is Action.CONVERT_TO_EAGER,
+            }
+            for f in self.functions
+        )
 
 
 def texts(
@@ -164,18 +172,24 @@ def texts(
     done = [change.function for change in changes if change.outcome is Outcome.DONE]
     on_disk = {f.facts.id: (lines or {}).get(f.facts.id, None if lines else f.facts.line) for f in done}
     watched: dict[str, list[Watched]] = {}
+    decorators: dict[int, int | None] = {}  # those on disk that are taken away
     for number, function in enumerate(done):
         line = on_disk[function.facts.id]
-        # One that loses its decorator has none that could be timed on both sides; an extracted one has no other side.
-        if line is not None and function.decision.action is not Action.CONVERT_TO_EAGER:
-            watched.setdefault(function.facts.path, []).append(Watched(number, line))
+        if line is None:  # an extracted one has no other side
+            continue
+        watched.setdefault(function.facts.path, []).append(Watched(number, line))
+        made = function.facts.hybridization if function.decision.action is Action.CONVERT_TO_EAGER else None
+        decorators[number] = made.line + line - function.facts.line if made else None
     root = Path(report.project.root)
     after = [
         memory_file(root, _as_on_disk(file.result, file.path, done, on_disk), watched.get(file.path, []))
         for file in planned
         if file.result is not None and file.result.changed
     ]
-    before = [original_file(root / path, entries) for path, entries in watched.items()]
+    before = [
+        original_file(root / path, [replace(each, decorator=decorators[each.number]) for each in entries])
+        for path, entries in watched.items()
+    ]
     return Texts(tuple(done), tuple(before), tuple(after), tuple(refused))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from hybridize.decide.model import Report
+from hybridize.guard import write_whole
 from hybridize.records import dataclass, replace
 from hybridize.report.identity import Identity, Lines, identity_of
 from hybridize.report.items import Item, Kind, items, only_items
@@ -45,12 +46,9 @@ def write_baseline(known: Known, file: Path) -> None:
     ]
     body = ",".join("\n  " + json.dumps(_short(entry)) for entry in entries)
     text = f'{{"version": {_VERSION},\n "entries": [{body}\n ]}}\n'
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, file)
+        write_whole(file, text.encode())
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise BaselineError(f"{file}: cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 

@@ -34,12 +34,21 @@ SOURCES = {
 TENSOR = {Ternary.YES: "a tensor", Ternary.NO: "no tensor", Ternary.UNKNOWN: "unknown"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """A function, and in words everything that is known of it, as `hybridize explain` prints it."""
 
     function: FunctionReport
     text: str
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from html import escape
+
+        return f"<pre>{escape(self.text)}</pre>"
 
 
 def explain(report: Report, function: FunctionReport, display: Callable[[str], str], style: Style = PLAIN) -> str:

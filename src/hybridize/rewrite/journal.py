@@ -15,10 +15,11 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from hybridize.guard import call_if_killed
 from hybridize.records import dataclass, field
 from hybridize.rewrite.files import apply
 from hybridize.rewrite.model import FileResult
@@ -59,12 +60,22 @@ class Journal:
 
     folder: Path
     lock: IO[Any]
+    forget: Callable[[], None]
     entries: dict[Path, _Entry] = field(default_factory=dict)
 
     @classmethod
     def open(cls, parent: Path) -> Journal:
         """A new journal in a folder; raises JournalError where there is one, or none can be."""
         folder = parent / NAME
+        forget = call_if_killed(f"{__name__}:{rescue.__name__}", str(folder))
+        try:
+            return cls._opened(folder, forget)
+        except BaseException:
+            forget()
+            raise
+
+    @classmethod
+    def _opened(cls, folder: Path, forget: Callable[[], None]) -> Journal:
         try:
             folder.mkdir(exist_ok=True)
             (folder / ".gitignore").write_text("*\n", encoding="utf-8")
@@ -76,7 +87,7 @@ class Journal:
         if (folder / _MANIFEST).exists():
             stream.close()
             raise JournalError(f"{folder}: a run that was cut off has left files changed")
-        return cls(folder, stream)
+        return cls(folder, stream, forget)
 
     def switch(self, results: Iterable[FileResult], root: Path) -> dict[Path, str]:
         """Makes files what the results say, and all others that were changed what they were.
@@ -125,6 +136,7 @@ class Journal:
             os.unlink(self.folder / _MANIFEST)
         shutil.rmtree(self.folder, ignore_errors=True)
         self.lock.close()
+        self.forget()
 
     def _know(self, place: Path, original: bytes) -> None:
         """Keeps the original of a file; what it holds now is compared when it is written."""
@@ -192,17 +204,13 @@ def recover(folder: Path) -> tuple[list[Path], list[Left]]:
     """Puts back what a process has left changed, and removes its journal: the files put back, and those left."""
     done: list[Path] = []
     left: list[tuple[Path, str, Path]] = []
-    try:
-        files = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError):
-        files = []  # cut off before the first file was touched
-    for each in files:
+    for each in _files(folder):
         place, blob = Path(each["path"]), folder / each["blob"]
         original = _read(blob)
         if original is None:
             continue
         before = _read(place)
-        reason = _put_back(place, original, each["modified"], each["written"])
+        reason = _put_back_from(folder, each)
         if reason is not None:
             left.append((place, reason, blob))
         elif before != original:
@@ -212,6 +220,36 @@ def recover(folder: Path) -> tuple[list[Path], list[Left]]:
         os.unlink(folder / _MANIFEST)
     shutil.rmtree(folder, ignore_errors=True)
     return done, kept
+
+
+def rescue(folder: str) -> None:
+    """What `recover` does, at once and beside a process that was killed; all is left to `recover` if it has to tell."""
+    place = Path(folder)
+    stream = _locked(place)
+    if stream is None:  # another run is at work there, or puts the files back just now
+        return
+    if all(_put_back_from(place, each) is None for each in _files(place)):
+        with contextlib.suppress(OSError):
+            os.unlink(place / _MANIFEST)
+        shutil.rmtree(place, ignore_errors=True)
+    stream.close()
+
+
+def _files(folder: Path) -> list[dict[str, Any]]:
+    """What a manifest lists; nothing if it was cut off before the first file was touched."""
+    try:
+        files: list[dict[str, Any]] = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError):
+        return []
+    return files
+
+
+def _put_back_from(folder: Path, entry: Mapping[str, Any]) -> str | None:
+    """Why a file of a manifest could not be made its original again."""
+    original = _read(folder / entry["blob"])
+    if original is None:
+        return None
+    return _put_back(Path(entry["path"]), original, entry["modified"], entry["written"])
 
 
 def _is_ours(folder: Path) -> bool:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hybridize.runtime.launch import GRACE, wait
+from hybridize.runtime.kept import run as kept_run
 
-KEEPER = Path(__file__).parent / "keeper.py"
-_TAIL = 4000  # characters of output that are kept
-#: Within this part of what a process gets to end, once asked, the keeper ends those that it cannot reach.
-_PART = 1.6
+_TAIL = 4000  # bytes of output that are kept
 
 
 class CommandError(Exception):
@@ -52,33 +46,20 @@ def run(words: Sequence[str], cwd: Path, environment: Mapping[str, str], timeout
         CommandError: there is no such program.
         KeyboardInterrupt: the user wants us to stop; the command is ended then.
     """
-    with tempfile.TemporaryDirectory(prefix="hybridize-") as folder:
-        result, output = Path(folder) / "result.json", Path(folder) / "output"
-        keeper = [sys.executable, "-I", str(KEEPER), str(result), str(round(_PART * GRACE)), *words]
-        started = time.perf_counter()
-        with open(output, "wb") as stream:
-            process = subprocess.Popen(
-                keeper,
-                cwd=cwd,
-                env={**os.environ, **environment},
-                stdin=subprocess.PIPE,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        try:
-            reason = wait(process, timeout, own_session=True)
-        finally:
-            assert process.stdin is not None
-            process.stdin.close()  # ends what is still there
-            process.wait()
-        seconds = time.perf_counter() - started
-        tail = output.read_bytes()[-_TAIL:].decode("utf-8", "replace")
-        told = json.loads(result.read_text(encoding="utf-8")) if result.exists() else {}
-    if reason == "interrupted":
+    with tempfile.TemporaryFile() as output:
+        kept = kept_run(
+            words,
+            cwd=cwd,
+            environment={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            timeout=timeout,
+        )
+        output.seek(max(output.seek(0, os.SEEK_END) - _TAIL, 0))
+        tail = output.read().decode("utf-8", "replace")
+    if kept.reason == "interrupted":
         raise KeyboardInterrupt
-    if "error" in told:
-        raise CommandError(f"{words[0]}: {told['error']}")
-    if reason == "timeout":
-        return Ran(None, seconds, tail)
-    return Ran(told.get("code", process.returncode), seconds, tail)
+    if kept.error is not None:
+        raise CommandError(f"{words[0]}: {kept.error}")
+    return Ran(None if kept.reason == "timeout" else kept.code, kept.seconds, tail)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -48,6 +49,34 @@ def leaves(ended: Ended, names: Sequence[str]) -> dict[str, Leaf]:
                     found[f"{stream} line {number}"] = ["text", line]
     found.setdefault(EXCEPTION, ["py", "NoneType", None])
     return found
+
+
+def failure(ended: Ended, timeout: float | None = None) -> str | None:
+    """Why a run is none of the whole program, in words that follow its name: it did not end, or not well; else None.
+
+    `timeout` (seconds) is the one that it had.
+    """
+    if ended.reason == "timeout":
+        return f"did not end within {timeout:g} s (--timeout)" if timeout else "did not end in time"
+    if ended.reason == "interrupted":
+        return "was interrupted"
+    if ended.code < 0:
+        return f"was killed by {signal_name(-ended.code)}"
+    main = next((event["pid"] for event in ended.of("start")), None)
+    for event in ended.of("exception"):
+        if event["pid"] == main:
+            place = f" ({event['path']}:{event['line']})" if event.get("path") else ""
+            said = " ".join(str(event["message"]).split())
+            return f"ended with {event['type']}: {said[:_SHOWN]}{place}"
+    return f"ended with exit code {ended.code}" if ended.code else None
+
+
+def signal_name(number: int) -> str:
+    """`SIGKILL` and the like."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def told(ended: Ended) -> bool:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from hybridize.guard import folder as guarded_folder
+from hybridize.runtime.kept import run as kept_run
 from hybridize.runtime.sources import MemoryFile
 
 GUEST = Path(__file__).parent / "guest" / "__main__.py"
-GRACE = 5.0  # seconds that a process has to end after it was asked to
 Event = dict[str, Any]
 
 
@@ -86,12 +83,14 @@ class Ended:
         seconds: wall clock, from start to end of the process.
         reason: `exit`, `timeout`, `interrupted`, or `missing` (the interpreter lacks what is needed).
         events: what the processes told, in order.
+        cpu: seconds of processor time, of it and all that it started; None where that is not known.
     """
 
     code: int
     seconds: float
     reason: str
     events: tuple[Event, ...]
+    cpu: float | None = None
 
     def of(self, kind: str) -> list[Event]:
         """The events of a kind."""
@@ -119,31 +118,26 @@ def launch(
     Raises:
         LaunchError: there is no such interpreter.
     """
-    with tempfile.TemporaryDirectory(prefix="hybridize-") as folder:
+    with guarded_folder("hybridize-") as folder:
         job = Path(folder) / "job.json"
         report = Path(folder) / "report.jsonl"
         job.write_text(json.dumps(job_of(run, report)), encoding="utf-8")
-        started = time.perf_counter()
-        # In a session of its own all that it starts can be ended; at a terminal it must stay in ours to read from it.
-        own_session = not _at_terminal()
-        try:
-            process = subprocess.Popen(
-                [run.python, str(GUEST), str(job)],
-                cwd=run.cwd,
-                env=_environment(run),
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                start_new_session=own_session,
-            )
-        except OSError as error:
-            raise LaunchError(f"{run.python}: {error.strerror or error}") from None
-        reason = wait(process, run.timeout, own_session)
-        seconds = time.perf_counter() - started
+        kept = kept_run(
+            [run.python, str(GUEST), str(job)],
+            cwd=run.cwd,
+            environment=_environment(run),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            timeout=run.timeout,
+            # In a session of its own all that it starts can be ended; at a terminal it must stay in ours to read there.
+            foreground=_at_terminal(),
+        )
         events = tuple(read_events(report))
-    if any(event.get("event") == "missing" for event in events):
-        reason = "missing"
-    return Ended(process.returncode, seconds, reason, events)
+    if kept.error is not None:
+        raise LaunchError(f"{run.python}: {kept.error}")
+    missing = any(event.get("event") == "missing" for event in events)
+    return Ended(kept.code, kept.seconds, "missing" if missing else kept.reason, events, kept.cpu)
 
 
 def _at_terminal() -> bool:
@@ -176,36 +170,6 @@ def _environment(run: Launch) -> dict[str, str]:
         else:
             environment[name] = value
     return environment
-
-
-def wait(process: subprocess.Popen[Any], timeout: float | None, own_session: bool) -> str:
-    """Until the process ends: `exit`; after a `timeout` or Ctrl-C (`interrupted`) it is asked to end, then made to."""
-    try:
-        process.wait(timeout)
-        return "exit"
-    except subprocess.TimeoutExpired:
-        reason, asked = "timeout", False
-    except KeyboardInterrupt:
-        reason, asked = "interrupted", not own_session  # a terminal tells all its processes
-    for number in (None if asked else signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        if number is not None:
-            _send(process, number, own_session)
-        with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
-            process.wait(GRACE)
-            break
-    if own_session:  # what it started and left
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    return reason
-
-
-def _send(process: subprocess.Popen[Any], number: int, own_session: bool) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if own_session and number != signal.SIGINT:
-            os.killpg(process.pid, number)
-        else:
-            process.send_signal(number)
 
 
 def read_events(report: Path) -> Iterable[Event]:

@@ -93,7 +93,8 @@ def _bare_functions(tree: ast.Module) -> list[str]:
 def original_file(path: Path, watched: Iterable[Watched]) -> MemoryFile:
     """A file as it is on disk, with functions to watch."""
     text = path.read_bytes()
-    return MemoryFile(path, text, (), tuple((w.number, w.line, None) for w in watched))
+    lines = tuple(range(1, text.count(b"\n") + text.count(b"\r") + 2))
+    return MemoryFile(path, text, (), _watch(text, text, lines, set(), list(watched)))
 
 
 def line_map(original: bytes, new: bytes, edits: Iterable[Edit]) -> tuple[int, ...]:

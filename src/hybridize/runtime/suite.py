@@ -8,11 +8,11 @@ import re
 import shlex
 import shutil
 import signal
-import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hybridize.guard import folder as guarded_folder
 from hybridize.runtime.command import Ran, run
 from hybridize.runtime.launch import Event, read_events
 
@@ -126,7 +126,7 @@ class Suite:
         """
         if not self.by_test:
             return Results(run(self.words, self.cwd, self.environment, timeout))
-        with tempfile.TemporaryDirectory(prefix="hybridize-") as folder:
+        with guarded_folder("hybridize-") as folder:
             outcomes = Path(folder) / "outcomes.jsonl"
             environment = {**self.environment, **self._reporting(outcomes)}
             shutil.copy(PLUGIN, folder)  # nothing is compiled into our own folders

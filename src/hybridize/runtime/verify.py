@@ -9,14 +9,13 @@ from typing import Any
 from hybridize.decide.model import Action, FunctionReport, Severity, Status
 from hybridize.runtime.explain_error import error_places, rule_of
 from hybridize.runtime.launch import Ended
+from hybridize.runtime.speed import NOISE, Speed, compare, times_as_long
 
 Event = dict[str, Any]
 #: Verdicts, the gravest first.
 KINDS = (
     "raised", "different", "retraces", "random", "equal", "in graphs", "not compared", "not reached",
 )  # fmt: skip
-#: A conversion must be this many times as fast, at least: below lies what measuring cannot tell from no change.
-SLOWEST = 0.97
 #: Relative tolerances by dtype, of others and of Python's numbers; a graph may fuse and reorder.
 TOLERANCES = {
     "float16": 1e-2, "bfloat16": 4e-2, "float32": 1e-5, "complex64": 1e-5, "default": 1e-9, "python": 1e-6,
@@ -88,6 +87,8 @@ class Verdict:
         rounding: the largest relative error that rounding explains.
         largest: the largest difference within the tolerances, relative to the tensor's scale and absolute.
         eager_seconds, graph_seconds: median of calls in steady state; `trace_seconds`: the first one.
+        speed: such calls before the change beside those after it; None where they say nothing of it: one of both forms
+            was not called, or only arguments of the decorator change.
         rules: (code, name, message) of the findings that explain it.
         provisional: those of `through` may be the only cause: it was not seen without them for long enough.
         callees: ids of converted functions that ran inside of its graphs.
@@ -114,6 +115,7 @@ class Verdict:
     eager_seconds: float | None = None
     graph_seconds: float | None = None
     trace_seconds: float = 0.0
+    speed: Speed | None = None
     rules: tuple[tuple[str, str, str], ...] = ()
     together: tuple[str, ...] = ()
     callees: tuple[str, ...] = ()
@@ -135,11 +137,22 @@ class Verdict:
         return self.kind in ("equal", "random")
 
     @property
-    def speed_up(self) -> float | None:
-        """Eager time by graph time in steady state."""
-        if self.eager_seconds is None or not self.graph_seconds:
-            return None
-        return self.eager_seconds / self.graph_seconds
+    def slower(self) -> bool:
+        """Whether the change makes calls slower than they were, by more than chance and noise explain."""
+        return self.speed is not None and self.speed.word == "slower"
+
+    @property
+    def speed_told(self) -> str:
+        """What the change does to the time of a call, in words; empty where nothing is known."""
+        speed = self.speed
+        if speed is None:
+            return ""
+        form = "without the graph" if self.function.decision.action is Action.CONVERT_TO_EAGER else "as a graph"
+        words = {"too few calls": "too few calls to be sure", "slower": "slower than it is now"}
+        word = words.get(speed.word, speed.word)
+        times = f"{_time(speed.before)} before, {_time(speed.after)} after"
+        sure = "" if speed.word == "too few calls" else f"; 95%: {speed.low:.2g} to {speed.high:.2g}"
+        return f"{word}: {form} a call takes {times_as_long(speed.ratio)} ({times}{sure})"
 
     @property
     def objection(self) -> str | None:
@@ -153,11 +166,9 @@ class Verdict:
         if not self.verified:
             reasons = "; ".join(self.skipped)
             return f"not verified: {self.kind}" + (f" ({reasons})" if reasons else "")
-        gain = self.speed_up
-        if gain is not None and self.function.decision.action is Action.CONVERT_TO_EAGER:
-            gain = 1 / gain
-        if gain is not None and gain < SLOWEST:
-            return f"slower than it is now ({gain:.2g} times as fast)"
+        speed = self.speed
+        if speed is not None and (self.slower or (speed.word == "too few calls" and speed.ratio > 1 + NOISE)):
+            return self.speed_told
         return None
 
     def __str__(self) -> str:
@@ -231,8 +242,22 @@ def _verdict(
         eager_seconds=worst["eager_seconds"],
         graph_seconds=worst["graph_seconds"],
         trace_seconds=worst["trace_seconds"],
+        speed=_speed(function, worst),
         rules=rules_of(function, kind, worst["error"]),
     )
+
+
+def _speed(function: FunctionReport, event: Event) -> Speed | None:
+    """What was before and what is after is the other way round where a decorator is taken away."""
+    eager, graph = event.get("eager_times") or [], event.get("graph_times") or []
+    action = function.decision.action
+    if action is Action.RECONFIGURE:  # both are graphs, and only one of them was run
+        return None
+    return compare(graph, eager) if action is Action.CONVERT_TO_EAGER else compare(eager, graph)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
 
 
 def _kind(event: Event) -> str:

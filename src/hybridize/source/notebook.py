@@ -11,7 +11,9 @@ from hybridize.source.model import Cell, CellMap, FileRef, SourceError, SourceTe
 
 _LINE_END = regex(r"\r\n|\r|\n")
 # Cell magics whose cell is still Python, run in the notebook's own namespace.
-_PYTHON_CELL_MAGICS = frozenset({"capture", "debug", "memit", "mprun", "prun", "snakeviz", "time", "timeit"})
+_PYTHON_CELL_MAGICS = frozenset(
+    {"capture", "debug", "hybridize", "memit", "mprun", "prun", "snakeviz", "time", "timeit"}
+)
 _CELL_MAGIC = regex(r"%%(\w+)")
 _ASSIGNED_MAGIC = regex(r"(\s*[\w.\[\]'\", ()*]+?=\s*)(?:%(?=\w)|!)")
 _HELP = regex(r"\s*(?:\?{1,2}\s*[\w.*%]+|%{0,2}[\w.*]+(?:\[[^\]]*\])?\?{1,2})\s*;?\s*$")

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final
 
+from hybridize.guard import for_children
+
 PREFETCH_CHUNK: Final = 500
 """Object names written at once: few enough to fit a pipe's buffer, or git and we would wait for each other."""
 PREFETCH_LIMIT: Final = 5_000
@@ -107,7 +109,12 @@ class Repository:
         """
         try:
             done = subprocess.run(
-                self.command(*arguments), input=stdin, capture_output=True, check=False, env=environment()
+                self.command(*arguments),
+                input=stdin,
+                capture_output=True,
+                check=False,
+                env=environment(),
+                preexec_fn=for_children(),
             )
         except OSError as error:
             raise GitError(f"cannot run git: {error}") from error
@@ -224,6 +231,7 @@ def _stream(command: list[str], stdin: str | None) -> Iterator[RawCommit]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment(),
+            preexec_fn=for_children(),
         )
     except OSError as error:
         raise GitError(f"cannot run git: {error}") from error

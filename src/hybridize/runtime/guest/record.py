@@ -11,6 +11,7 @@ from .differ import Difference
 
 _EXAMPLES = 5
 _TIMES = 2000
+_TOLD = 32  # times that are told
 
 
 class Record:
@@ -159,10 +160,17 @@ class Record:
             "skipped": self.skipped,
             "notes": self.notes[:5],
             **self._sides({"eager_seconds": _median(self.eager_times), "graph_seconds": _median(self.graph_times)}),
+            **self._sides({"eager_times": _some(self.eager_times), "graph_times": _some(self.graph_times)}),
             "trace_seconds": self.first_graph,
             "rounding": self.rounding,
             "largest": self.largest,
         }
+
+
+def _some(times: list[float]) -> list[float]:
+    """At most _TOLD of the times, evenly spread."""
+    step = max(1, -(-len(times) // _TOLD))
+    return times[::step]
 
 
 def _median(times: list[float]) -> float | None:
