@@ -82,8 +82,7 @@ def run(args: argparse.Namespace) -> int:
     from hybridize.cli.explain import named
     from hybridize.cli.fix_report import render
     from hybridize.cli.output import deliver, write
-    from hybridize.cli.programs import check_limits
-    from hybridize.cli.safeguard import check_arguments, put_back, safeguard
+    from hybridize.cli.safeguard import put_back, safeguard
     from hybridize.cli.session import (
         configure,
         given_of,
@@ -100,14 +99,8 @@ def run(args: argparse.Namespace) -> int:
 
         deliver(schema_text(FIX_SCHEMA), args.output_file)
         return NOTHING
-    if args.interactive and (args.diff or args.output_format != "full" or args.output_file):
-        raise UsageError("--interactive goes with neither --diff nor another output")
-    check_arguments(args)
-    check_limits(args)
-    paths = paths_of(args)
-    stdin = reads_stdin(args)
-    if stdin and (args.interactive or args.verify is not None or args.verify_with is not None):
-        raise UsageError("a text on stdin goes with none of --interactive, --verify and --verify-with")
+    _check(args)
+    paths, stdin = paths_of(args), reads_stdin(args)
     put_back(args, paths)
     config = configure(args, paths)
     given, store = given_of(args), store_for_fixing(config)
@@ -143,6 +136,20 @@ def run(args: argparse.Namespace) -> int:
     if report.missing:
         return ERROR
     return SOMETHING if not fixes.complete or (args.diff and fixes.changed) else NOTHING
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raises UsageError for options that do not go together."""
+    from hybridize.cli.programs import check_limits
+    from hybridize.cli.safeguard import check_arguments
+    from hybridize.cli.session import reads_stdin
+
+    if args.interactive and (args.diff or args.output_format != "full" or args.output_file):
+        raise UsageError("--interactive goes with neither --diff nor another output")
+    check_arguments(args)
+    check_limits(args)
+    if reads_stdin(args) and (args.interactive or args.verify is not None or args.verify_with is not None):
+        raise UsageError("a text on stdin goes with none of --interactive, --verify and --verify-with")
 
 
 def _to_stdout(fixes: Fixes, given: Mapping[str, bytes]) -> None:

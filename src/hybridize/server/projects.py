@@ -16,10 +16,7 @@ from hybridize.server.jobs import Project as Given
 from hybridize.server.settings import DEFAULT
 from hybridize.server.views import View, Views
 from hybridize.server.workers import JobError, Workers
-from hybridize.source.project import project_folder
-
-#: What says that a folder is that of a project.
-_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+from hybridize.source.project import marked_folder, project_folder
 
 
 class State:
@@ -150,7 +147,4 @@ def first_line(function: FunctionReport) -> int:
 
 def project_of(file: Path) -> Path:
     """The folder of the project that a file outside of all workspace folders belongs to, or the file itself."""
-    for folder in file.parents:
-        if any((folder / mark).exists() for mark in _MARKS):
-            return folder
-    return file
+    return Path(marked_folder(file) or file)

@@ -31,10 +31,16 @@ def project_folder(path: str | PathLike[str]) -> str:
     start = given if os.path.isdir(given) else os.path.dirname(given)
     above = list(_above(start))
     here = os.getcwd()
-    marked = _nearest(above, _MARKS)
+    marked = marked_folder(given)
     if marked is None and start != given and here in above:
         return here
     return marked or _nearest(above, _HINTS) or start
+
+
+def marked_folder(path: str | PathLike[str]) -> str | None:
+    """The nearest folder at or above a path that says that it is a project's; None where there is none."""
+    given = os.path.abspath(os.fspath(path))
+    return _nearest(list(_above(given if os.path.isdir(given) else os.path.dirname(given))), _MARKS)
 
 
 def _nearest(folders: Sequence[str], marks: Sequence[str]) -> str | None:
