@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from hybridize.config import FROM_COMMAND_LINE, FROM_DEFAULT, Config, ConfigError, load_config
 from hybridize.decide.model import Assumption, FileError, ProjectInfo, Report
 from hybridize.records import replace
-from hybridize.source import Asked, Inputs, SourceText, Versions, read_inputs
+from hybridize.source import Asked, Inputs, SourceText, Versions, count_lines, read_inputs
 
 if TYPE_CHECKING:
     from hybridize.caching.store import Store
@@ -224,7 +224,7 @@ def analyze_inputs(
 def _narrowed(report: Report, inputs: Inputs, asked: frozenset[str]) -> Report:
     """What a report says of the files that were asked for."""
     read = [text for path in asked if isinstance(text := inputs.read[path], SourceText)]
-    lines = sum(each.text.count("\n") + (not each.text.endswith("\n")) for each in read)
+    lines = sum(count_lines(each.text) for each in read)
     functions = tuple(f for f in report.functions if f.facts.path in asked)
     mine = {f.facts.id for f in functions}
     others = {ref.relative for ref in inputs.files} - asked

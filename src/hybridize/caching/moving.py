@@ -6,10 +6,10 @@ given back, and the part is analyzed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from hybridize.decide.model import Call, FileError, Finding, FunctionReport, PartReport, Status
+from hybridize.decide.model import Call, FileError, Finding, PartReport, Status
 from hybridize.domain.places import moved_words
 from hybridize.facts.model import Evidence, FunctionFacts, Hazard, Hybridization
 from hybridize.records import replace
@@ -48,11 +48,11 @@ class Mover:
     def part(self, report: PartReport) -> PartReport | None:
         """A part's report as it is now; None where that is to be found anew."""
         try:
-            self._check(report.repairs, report.functions)
+            self._check(report)
             return replace(
                 report,
                 lines=report.lines + sum(each.added for each in self._moves.values()),
-                functions=tuple(map(self._function, report.functions)),
+                functions=self._all(report.functions),
                 findings=self._all(report.findings),
                 repairs=self._all(report.repairs),
                 calls=self._all(report.calls),
@@ -62,10 +62,12 @@ class Mover:
         except Lost:
             return None
 
-    def _check(self, bundles: Iterable[Bundle], functions: Iterable[FunctionReport]) -> None:
+    def _check(self, report: PartReport) -> None:
         """Raises Lost where a repair may have been written otherwise."""
-        ends = {each.facts.id: each.facts.end_line for each in functions}
-        for bundle in bundles:
+        ends = {each.facts.id: each.facts.end_line for each in report.functions}
+        todo = [*report.repairs]
+        while todo:
+            bundle = todo.pop()
             places = [(bundle.path, bundle.line, ends.get(bundle.function, bundle.line))]
             places += [(e.path, e.start[0], e.end[0]) for each in bundle.repairs for e in each.edits]
             for path, first, last in places:
@@ -73,12 +75,7 @@ class Mover:
                 if moved is not None and not moved.is_same(first - _AROUND, last + _AROUND):
                     raise Lost
             if bundle.otherwise is not None:
-                self._check((bundle.otherwise,), functions)
-
-    def _function(self, function: FunctionReport) -> FunctionReport:
-        moved = self._any(function)
-        assert isinstance(moved, FunctionReport)
-        return moved
+                todo.append(bundle.otherwise)
 
     def _all(self, each: tuple[Any, ...]) -> tuple[Any, ...]:
         moved = self._any(each)

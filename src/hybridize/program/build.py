@@ -12,7 +12,7 @@ from hybridize.heap import Uncollected
 from hybridize.program.ir import Code
 from hybridize.program.lowering import lower_module, walk_codes
 from hybridize.records import dataclass, field
-from hybridize.source import FileRef, ImportTable, ModuleInfo, SourceError, SourceText, parse, read_source
+from hybridize.source import FileRef, ImportTable, ModuleInfo, SourceError, SourceText, count_lines, parse, read_source
 from hybridize.source.parts import SMALL_PROJECT
 
 #: Syntax trees that Python accepts may nest deeper than a recursive walk of default depth.
@@ -107,7 +107,7 @@ def _built(
                 errors.append(text)
                 continue
             errors += text.problems
-            lines += text.text.count("\n") + (not text.text.endswith("\n"))
+            lines += count_lines(text.text)
             info = imports.module_of(ref)
             module = _lower(text, trees.get(ref.relative), info, keep=lines <= _KEPT_LINES)
             if isinstance(module, SourceError):

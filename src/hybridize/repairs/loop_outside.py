@@ -18,6 +18,7 @@ from hybridize.repairs.bench import NOTHING, Bench, numbers
 from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.flow_of_names import bound_by, forbidden, reads
 from hybridize.repairs.text import SourceFile, end, start
+from hybridize.source.ends import common_ends
 from hybridize.source.syntax import children, walk
 
 _BUILTINS = frozenset({"min", "max", "abs", "round", "int", "float"})
@@ -226,12 +227,7 @@ def applied(lines: Sequence[bytes], edits: Sequence[TextEdit]) -> str:
 
 def difference(path: str, old: Sequence[bytes], new: Sequence[bytes]) -> TextEdit:
     """The one edit of whole lines that makes a text of another."""
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
+    head, tail = common_ends(old, new)
     if not tail:  # the last line has no line behind it
         text = b"\n".join(new[head:]).decode()
         return TextEdit(path, (head + 1, 0), (len(old), len(old[-1])), text)

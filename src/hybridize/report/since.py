@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hybridize.decide.model import Report
 from hybridize.records import dataclass, replace
 from hybridize.rewrite.locate import Site, functions
+from hybridize.source.ends import common_ends
 from hybridize.source.model import FileRef, SourceError, SourceText
 from hybridize.source.reading import decode_source, parse, read_source, split_lines
 
@@ -104,12 +105,7 @@ def _changed(old: Sequence[str], new: Sequence[str]) -> tuple[list[int], list[in
     """The lines (from 1) that are gone from the old text, and those that are new in the new one."""
     from difflib import SequenceMatcher
 
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
+    head, tail = common_ends(old, new)
     before, after = old[head : len(old) - tail], new[head : len(new) - tail]
     gone: list[int] = []
     lines: list[int] = []

@@ -15,6 +15,7 @@ from hybridize.rewrite.imports import import_edit
 from hybridize.rewrite.model import Edit, apply_edits
 from hybridize.rewrite.propose import parse
 from hybridize.rewrite.text import NEWLINE, SourceText
+from hybridize.source.ends import common_ends
 
 _BOM = codecs.BOM_UTF8
 
@@ -178,8 +179,7 @@ def edits_between(original: bytes, new: bytes) -> tuple[Edit, ...]:
     for line in old_lines:
         starts.append(starts[-1] + len(line))
     # The matcher takes quadratic time: it gets only what lies between the first and the last difference.
-    same = _common(old_lines, new_lines)
-    tail = _common(old_lines[same:][::-1], new_lines[same:][::-1])
+    same, tail = common_ends(old_lines, new_lines)
     old_part, new_part = old_lines[same : len(old_lines) - tail], new_lines[same : len(new_lines) - tail]
     matcher = difflib.SequenceMatcher(None, old_part, new_part, autojunk=False)
     return tuple(
@@ -187,11 +187,6 @@ def edits_between(original: bytes, new: bytes) -> tuple[Edit, ...]:
         for tag, a, b, c, d in matcher.get_opcodes()
         if tag != "equal"
     )
-
-
-def _common(one: list[bytes], two: list[bytes]) -> int:
-    """How many lines two files begin with that are the same."""
-    return next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
 
 
 def _lines(data: bytes) -> list[bytes]:

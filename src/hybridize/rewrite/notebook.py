@@ -13,6 +13,7 @@ from hybridize.rewrite.model import DecoratorChange, Edit, FileResult, KnownName
 from hybridize.rewrite.plan import plan_edits
 from hybridize.rewrite.sections import NOWHERE, Around
 from hybridize.rewrite.text import SourceText as Lines
+from hybridize.source.ends import common_ends
 from hybridize.source.model import Cell, CellMap, SourceError, SourceText
 from hybridize.source.reading import decode_source
 
@@ -150,12 +151,7 @@ def _source_edits(text: str, place: tuple[int, int], old: str, new: str) -> Iter
     if len(was) != len(spans):
         raise NotEditable("a cell's source is no list of strings")
     has = [line for line in re.split(r"(?<=\n)", new) if line]
-    head = 0
-    while head < min(len(was), len(has)) and was[head] == has[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(was), len(has)) - head and was[-1 - tail] == has[-1 - tail]:
-        tail += 1
+    head, tail = common_ends(was, has)
     stop = len(was) - tail
     gap = text[spans[0][1] : spans[1][0]] if len(spans) > 1 else "," + text[start + 1 : spans[0][0]]
     ascii_only = _ascii_only(text, [text[first:last] for first, last in spans[head:stop]])
@@ -174,12 +170,7 @@ def _source_edits(text: str, place: tuple[int, int], old: str, new: str) -> Iter
 
 def _string_edit(text: str, place: tuple[int, int], old: str, new: str) -> tuple[int, int, str]:
     """The replacement inside one string, between what stays in front and behind."""
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
+    head, tail = common_ends(old, new)
     start, end = place
     ends = [match.end() for match in _CHARACTER.finditer(text, start + 1, end - 1)]
     offsets = [start + 1, *ends]

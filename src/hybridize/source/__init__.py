@@ -10,7 +10,7 @@ from hybridize.source.layout import find_src_roots, package_name
 from hybridize.source.model import Cell, CellMap, Discovery, FileRef, SourceError, SourceText
 from hybridize.source.names import ImportTable, ModuleInfo, module_name
 from hybridize.source.parts import Part, find_parts, outline
-from hybridize.source.reading import decode_source, encode_source, parse, read_source, split_lines
+from hybridize.source.reading import count_lines, decode_source, encode_source, parse, read_source, split_lines
 from hybridize.source.roles import Role, Roles, find_roles, is_test_path
 from hybridize.source.suppressions import Suppression, find_suppressions, spread
 from hybridize.source.versions import Versions, project_versions
@@ -32,6 +32,7 @@ __all__ = [
     "SourceText",
     "Suppression",
     "Versions",
+    "count_lines",
     "decode_source",
     "discover",
     "encode_source",

@@ -17,6 +17,11 @@ def split_lines(text: str) -> list[str]:
     return _LINE_END.split(text)
 
 
+def count_lines(text: str) -> int:
+    """How many lines a text has, the last one included where nothing ends it."""
+    return text.count("\n") + (not text.endswith("\n"))
+
+
 def read_source(ref: FileRef) -> SourceText | SourceError:
     """Read and decode a file as Python would (PEP 263, byte order mark); a notebook becomes the Python of its cells."""
     try:

@@ -15,7 +15,7 @@ from typing import Final
 
 from hybridize.records import dataclass
 from hybridize.regex import regex
-from hybridize.source.reading import split_lines
+from hybridize.source.reading import count_lines, split_lines
 
 _PIECES: Final = regex(
     r"(?s:#[^\r\n]*"
@@ -73,8 +73,7 @@ def spacing(text: str) -> Spacing | None:
         digest.update(code.encode("utf-8", "surrogatepass"))
         digest.update(b"\n\n" if number in inside else b"\n")
     around.append(zlib.crc32("\n".join(space).encode("utf-8", "surrogatepass")))
-    total = text.count("\n") + (not text.endswith("\n"))
-    return Spacing(digest.digest(), lines.tobytes(), around.tobytes(), total)
+    return Spacing(digest.digest(), lines.tobytes(), around.tobytes(), count_lines(text))
 
 
 def _comments(text: str) -> tuple[dict[int, int], set[int]] | None:
