@@ -94,9 +94,11 @@ def _rule(code: str, name: str, docs: CodeDocs) -> Json:
     rule: Json = {"id": code, "name": name}
     if doc:
         rule["shortDescription"] = {"text": doc.summary}
-        if doc.details:
-            rule["help"] = {"text": doc.details, "markdown": doc.details}
-        rule["helpUri"] = help_uri(code, doc.kind)
+        page = doc.details or doc.summary
+        rule["help"] = {"text": page, "markdown": page}
+        uri = help_uri(code)
+        if uri:
+            rule["helpUri"] = uri
         if doc.severity:
             rule["defaultConfiguration"] = {"level": _LEVELS[Severity(doc.severity)]}
     return rule
