@@ -13,7 +13,7 @@ from hybridize.cli.options import (
     add_paths,
     add_stdin,
     add_verbosity,
-    one_of,
+    OneOf,
 )
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_verbosity(parser)
     add_narrowing(parser)
     add_config_options(parser)
-    parser.add_argument("--debug", type=one_of(*_DEBUG), help=argparse.SUPPRESS)
+    parser.add_argument("--debug", type=OneOf(*_DEBUG), help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -147,7 +147,7 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "special-method",
         "Python itself calls this method and asks for Python values, or it makes the object.",
         Severity.INFO,
-        "`__bool__`, `__len__`, `__iter__`, `__init__` and the like: a graph gives tensors, which Python refuses there, "
+        "`__bool__`, `__len__`, `__iter__`, `__init__` and the like: a graph gives tensors, and Python refuses them, "
         "and a constructor that is a graph would make its object once per trace. Move what they compute into a method.",
     ),
     "HY020": Doc(
