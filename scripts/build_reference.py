@@ -125,10 +125,10 @@ def settings_page() -> str:
         "",
         "Written by `scripts/build_reference.py` from the table of options; do not edit.",
         "",
-        f"They stand in `pyproject.toml` under `[{SECTION}]`, and have the same names on the command line, which wins. The",
-        "file is the nearest one at or above the first path that has the section, or `--config FILE`; `--isolated` reads",
-        "none. An unknown option or value is an error that names the file. `hybridize config` shows what is in force and",
-        "where each comes from.",
+        f"They stand in `pyproject.toml` under `[{SECTION}]`, and have the same names on the command line, which",
+        "wins. The file is the nearest one at or above the first path that has the section, or `--config FILE`;",
+        "`--isolated` reads none. An unknown option or value is an error that names the file. `hybridize config`",
+        "shows what is in force and where each comes from.",
         "",
         "| option | default | meaning |",
         "|---|---|---|",
@@ -141,8 +141,9 @@ def settings_page() -> str:
         *(f"{o.name} = {o.example}" for o in OPTIONS),
         "```",
         "",
-        "A selector is a code, the start of one, a name, or `ALL`. Of two that match, the longer one wins; of two as long,",
-        "`ignore`. A precondition that is not selected leaves the function as it is (`keep`). Errors are never deselected.",
+        "A selector is a code, the start of one, a name, or `ALL`. Of two that match, the longer one wins; of two as",
+        "long, `ignore`. A precondition that is not selected leaves the function as it is (`keep`). Errors are never",
+        "deselected.",
     ]
     for o in OPTIONS:
         lines += ["", f"## {o.name}", "", f"{o.help} It is {wanted(o)}. Default: {default(o)}.", ""]
@@ -198,8 +199,9 @@ def manual() -> str:
         "[OPTION...] [ARGUMENT...]",
         ".SH DESCRIPTION",
         _roff(
-            "Reads a project and says, for every function, whether it runs eagerly or as a graph today, whether it should, why, and "
-            "what the change is. It needs neither annotations nor TensorFlow for that, and never runs or imports what it reads; "
+            "Reads a project and says, for every function, whether it runs eagerly or as a graph today, whether it "
+            "should, why, and what the change is. It needs neither annotations nor TensorFlow for that, and never runs "
+            "or imports what it reads; "
             "only bench, verify and the --verify options of fix run programs."
         ),
         ".SH COMMANDS",

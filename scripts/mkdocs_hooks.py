@@ -1,4 +1,4 @@
-"""What MkDocs does with our pages: a link to a file outside of `docs/` is the name of that file, for the site has none of them."""
+"""What MkDocs does with our pages: a link to a file outside of `docs/`, which the site has not, becomes its text."""
 
 from __future__ import annotations
 

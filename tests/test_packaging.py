@@ -1,4 +1,4 @@
-"""The sdist and the wheel that is built of it: all there, and enough for a fresh environment. Needs the network, as CI has."""
+"""The sdist and the wheel that is built of it: all there, and enough for a fresh environment. Needs the network."""
 
 from __future__ import annotations
 

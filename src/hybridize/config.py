@@ -60,8 +60,11 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option: its name in files and on the command line, what it accepts, one sentence for `--help`, a value as it may
-    stand in a file, and in words what holds where none is given and its default is no value (`None`, nothing listed)."""
+    """An option: its name in files and on the command line, what it accepts, one sentence for `--help`.
+
+    `example` is a value as it may stand in a file; `unset` says in words what holds where none is given, for an option
+    whose default is no value.
+    """
 
     name: str
     kind: str

@@ -1,4 +1,4 @@
-"""Every command that the documentation shows runs: `console` blocks, in the order of their page, in one folder for each page.
+"""Every command that the documentation shows runs: `console` blocks in the order of their page, a folder for each page.
 
     <!-- not run: needs the network -->                  before a block: why its commands are not run here
     <!-- run by: tests/services/test_ci_page.py -->      which test (or script of CI) runs them instead

@@ -1,4 +1,4 @@
-"""docs/ as a site: builds without a warning (links, anchors, navigation), has a page for each code, loads nothing from elsewhere."""
+"""docs/ as a site: no warning (links, anchors, navigation), a page for each code, nothing loaded from elsewhere."""
 
 from __future__ import annotations
 

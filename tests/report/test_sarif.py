@@ -281,3 +281,68 @@ def test_the_version_is_ours(
     log = checked(capsys)
     assert log["runs"][0]["tool"]["driver"]["version"] == hybridize.__version__
     assert log["runs"][0]["invocations"] == [{"executionSuccessful": False}]
+
+
+SILENCED = """\
+import tensorflow as tf
+
+
+@tf.function
+def step(x, n):
+    print("step")  # hybridize: ignore[HY201] -- once is enough
+    return tf.exp(x) * n
+
+
+@tf.function
+def other(x):
+    print("other")
+    return tf.exp(x)
+
+
+for n in range(100):
+    step(tf.ones([3]), n)
+    other(tf.ones([3]))
+"""
+
+
+@pytest.fixture
+def silenced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "main.py").write_text(SILENCED)
+    return tmp_path
+
+
+def suppressions(log: dict[str, Any]) -> dict[tuple[str, int], Any]:
+    return {
+        (r["ruleId"], r["locations"][0]["physicalLocation"]["region"]["startLine"]): r.get("suppressions")
+        for r in log["runs"][0]["results"]
+    }
+
+
+def test_what_a_comment_silences_is_told_as_suppressed_with_its_reason(
+    silenced: Path, capsys: pytest.CaptureFixture[str], validator: jsonschema.Draft4Validator
+) -> None:
+    log = checked(capsys)
+    validator.validate(log)
+    said = suppressions(log)
+    assert said["HY201", 6] == [{"kind": "inSource", "status": "accepted", "justification": "once is enough"}]
+    assert said["HY201", 12] == []
+    assert [each for each in said.values() if each] == [said["HY201", 6]]
+    (silenced / "main.py").write_text(SILENCED.replace("  # hybridize: ignore[HY201] -- once is enough", ""))
+    assert suppressions(checked(capsys)) == dict.fromkeys(said)
+
+
+def test_what_a_baseline_lists_is_told_as_suppressed(
+    silenced: Path, capsys: pytest.CaptureFixture[str], validator: jsonschema.Draft4Validator
+) -> None:
+    before = checked(capsys)
+    main(["check", "--baseline", "known.json", "--write-baseline"])
+    (silenced / "main.py").write_text(SILENCED + "\n\n@tf.function\ndef new(x):\n    print(x)\n\n\nnew(tf.ones([3]))\n")
+    log = checked(capsys, "--baseline", "known.json")
+    validator.validate(log)
+    said = suppressions(log)
+    assert {key for key, how in said.items() if how == []} == {("HY003", 23), ("HY201", 23)}
+    external = {key for key, how in said.items() if how and how[0]["kind"] == "external"}
+    assert external == {key for key, how in suppressions(before).items() if how == []}
+    old = {r["partialFingerprints"]["hybridize/v2"] for r in before["runs"][0]["results"]}
+    assert old <= {r["partialFingerprints"]["hybridize/v2"] for r in log["runs"][0]["results"]}

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hybridize.decide.model import Report
     from hybridize.report.positions import Display
+    from hybridize.report.sarif import Silenced
 
 Render: TypeAlias = "Callable[[Report, argparse.Namespace], str]"
 
 
-def render(report: Report, args: argparse.Namespace) -> str:
-    """The report in the format that was asked for. The formats themselves are imported only where they are used."""
-    return _FORMATS[args.output_format](report, args)
+def render(report: Report, args: argparse.Namespace, silenced: Sequence[Silenced] = ()) -> str:
+    """The report in the format that was asked for. The formats themselves are imported only where they are used.
+
+    `silenced` is for SARIF, which alone tells of it.
+    """
+    return _FORMATS[args.output_format](report, args) if not silenced else _sarif(report, args, silenced)
 
 
 def _full(report: Report, args: argparse.Namespace) -> str:
@@ -58,13 +62,14 @@ def _json_lines(report: Report, args: argparse.Namespace) -> str:
     return dump_lines(report)
 
 
-def _sarif(report: Report, args: argparse.Namespace) -> str:
+def _sarif(report: Report, args: argparse.Namespace, silenced: Sequence[Silenced] = ()) -> str:
     from hybridize import __version__
     from hybridize.fixing.offers import Offered
     from hybridize.report.documentation import load_docs
     from hybridize.report.sarif import dumps, to_sarif
 
-    log = to_sarif(report, __version__, load_docs(), _display(report), here=os.getcwd(), offers=Offered(report))
+    display, offers = _display(report), Offered(report)
+    log = to_sarif(report, __version__, load_docs(), display, here=os.getcwd(), offers=offers, silenced=silenced)
     return dumps(log)
 
 

@@ -14,7 +14,7 @@ def site() -> str | None:
     from importlib.metadata import PackageNotFoundError, metadata
 
     try:
-        urls = metadata("hybridize").get_all("Project-URL") or ()
+        urls: list[str] = metadata("hybridize").get_all("Project-URL") or []
     except PackageNotFoundError:
         return None
     for label, _, address in (url.partition(",") for url in urls):
