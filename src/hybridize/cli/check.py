@@ -89,7 +89,8 @@ def run(args: argparse.Namespace) -> int:
     if args.add_ignore:
         return _add_ignore(args, paths, config, narrowing)
     repairs = args.output_format in _SHOW_REPAIRS and not args.write_baseline
-    report = analyze(paths, config, repairs=repairs, given=given_of(args))
+    args.given = given_of(args)
+    report = analyze(paths, config, repairs=repairs, given=args.given)
     if args.write_baseline:
         narrowing.write(report)
         return ERROR if report.missing else NOTHING

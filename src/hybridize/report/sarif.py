@@ -74,7 +74,7 @@ def to_sarif(
     """
     writer = _Writer(report, display, offers)
     told = list(items(report, display=display))
-    found = list(fingerprints(report, (*told, *(each.item for each in silenced))))
+    found = list(fingerprints(report, (*told, *(each.item for each in silenced)), writer.contents))
     names: dict[str, str] = {}
     for item, _, _ in found:
         names.setdefault(item.code, item.name)
@@ -127,6 +127,7 @@ class _Writer:
 
     def __init__(self, report: Report, display: Display, offers: Offers) -> None:
         self._places = Positions(report, display)
+        self.contents = self._places.contents
         self._offers = offers
         self._texts: dict[str, SourceText] = {}
 
