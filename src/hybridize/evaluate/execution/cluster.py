@@ -8,7 +8,7 @@ others. No more tasks are with the scheduler than keep its workers busy.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
 from dataclasses import asdict, replace
 from typing import Any, Final
@@ -29,7 +29,7 @@ class Cluster:
         self._connect = connect
         self._attempts = attempts
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    def run(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
         """See `Executor`."""
         try:
             from distributed import Client
@@ -44,7 +44,7 @@ class Cluster:
         finally:
             client.close(timeout=2)
 
-    def _run(self, client: Any, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    def _run(self, client: Any, tasks: Iterable[Task]) -> Iterator[Outcome]:
         from distributed import as_completed
 
         waiting = iter(tasks)

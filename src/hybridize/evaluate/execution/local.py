@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Final
@@ -18,7 +18,7 @@ ATTEMPTS: Final = 2
 class Serial:
     """In this process, one after the other; limits do not hold."""
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    def run(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
         """See `Executor`."""
         return map(here, tasks)
 
@@ -30,7 +30,7 @@ class Pool:
         self._jobs = max(1, jobs)
         self._attempts = attempts
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    def run(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
         """See `Executor`. The tasks are begun in their order."""
         stop = threading.Event()
         with ThreadPoolExecutor(self._jobs) as threads:

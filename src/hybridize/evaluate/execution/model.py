@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -65,6 +65,6 @@ class ExecutionError(Exception):
 class Executor(Protocol):
     """Runs tasks, each at most a bounded number of times, whatever becomes of who runs them."""
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    def run(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
         """One outcome for each task, as they come. Raises ExecutionError where none can be had any more."""
         ...
