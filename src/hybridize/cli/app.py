@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "config": ("hybridize.cli.config", "show the options in force and where each comes from"),
     "server": ("hybridize.cli.server", "a language server, for editors"),
     "clean": ("hybridize.cli.clean", "remove the results that earlier runs have kept"),
+    "evaluate": ("hybridize.cli.evaluate", "many projects, and the tables of the paper for them"),
     "study": ("hybridize.cli.study", "the empirical study's pipeline"),
 }
 

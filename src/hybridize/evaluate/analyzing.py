@@ -27,7 +27,15 @@ from hybridize.source import is_test_path
 _KNOWN: Final = (Source.DATAFLOW, Source.TYPE_HINT, Source.DOCSTRING, Source.SPECULATION)
 #: Tokens that make no line one of code.
 _SPACE: Final = frozenset(
-    (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER)
+    (
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENCODING,
+        tokenize.ENDMARKER,
+    )
 )
 
 
@@ -202,7 +210,11 @@ def _docstrings(tree: ast.Module) -> Iterable[int]:
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node.body:
             first = node.body[0]
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
                 yield from range(first.lineno, (first.end_lineno or first.lineno) + 1)
 
 

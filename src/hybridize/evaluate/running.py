@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,7 @@ from hybridize.caching.keys import tool
 from hybridize.evaluate.ablations import ABLATIONS
 from hybridize.evaluate.corpus import Corpus, Project
 from hybridize.evaluate.execution.model import Executor, Task
-from hybridize.evaluate.sources import clone_of, export, packed
+from hybridize.evaluate.sources import clone_of, export, files_of, packed
 from hybridize.evaluate.store import Result, Store
 from hybridize.guard import folder
 
@@ -66,7 +66,12 @@ def run(
     progress(len(found), len(found) + len(todo), None)
     for outcome in executor.run(_tasks(corpus, todo, settings)):
         project, variant, key = todo[outcome.key]
-        more = {"corpus": corpus.name, "repository": project.repository, "commit": project.commit, "folder": project.folder}
+        more = {
+            "corpus": corpus.name,
+            "repository": project.repository,
+            "commit": project.commit,
+            "folder": project.folder,
+        }
         found[variant, project.name] = result = store.put(project.name, variant, key, outcome, more)
         progress(len(found), len(corpus.projects) * len(variants), result)
     return {variant: {p.name: found[variant, p.name] for p in corpus.projects} for variant in variants}
@@ -127,7 +132,5 @@ def _key(corpus: Corpus, project: Project, variant: str, settings: Settings) -> 
 
 
 def _contents(place: Path) -> Iterable[str]:
-    paths: Sequence[Path] = [place] if place.is_file() else sorted(place.rglob("*"))
-    for path in paths:
-        if path.is_file() and not path.is_symlink():
-            yield f"{path.relative_to(place)} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+    for path in [place] if place.is_file() else files_of(place):
+        yield f"{path.relative_to(place)} {hashlib.sha256(path.read_bytes()).hexdigest()}"

@@ -20,6 +20,8 @@ from hybridize.evaluate.corpus import Project
 _LARGEST: Final = 4_000_000
 #: Files that an analysis may look into: sources, and what says what a project runs on and what its files are for.
 _KINDS: Final = frozenset(".py .pyi .ipynb .toml .cfg .ini .txt .md .rst .yml .yaml .in .lock".split())
+#: Folders of tools.
+_BESIDE: Final = frozenset((".git", "__pycache__", "node_modules"))
 _BARE: Final = frozenset({"Dockerfile", "Pipfile", "README", "Makefile"})
 
 
@@ -75,16 +77,22 @@ def export(git: Path, commit: str, folder: str, out: Path) -> None:
         path.write_bytes(data)
 
 
+def files_of(folder: Path) -> Iterator[Path]:
+    """The same files of a folder that is there, in order."""
+    for top, names, files in os.walk(folder):
+        names[:] = sorted(name for name in names if name not in _BESIDE)
+        for name in sorted(files):
+            path = Path(top, name)
+            if _is_wanted(name) and not path.is_symlink() and path.stat().st_size <= _LARGEST:
+                yield path
+
+
 def packed(folder: Path) -> str:
-    """The same files of a folder as text, to be sent."""
+    """Them as text, to be sent."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        for top, names, files in os.walk(folder):
-            names[:] = sorted(n for n in names if n not in (".git", "__pycache__", "node_modules"))
-            for name in sorted(files):
-                path = Path(top, name)
-                if _is_wanted(name) and not path.is_symlink() and path.stat().st_size <= _LARGEST:
-                    archive.write(path, path.relative_to(folder).as_posix())
+        for path in files_of(folder):
+            archive.write(path, path.relative_to(folder).as_posix())
     return base64.b64encode(data.getvalue()).decode("ascii")
 
 

@@ -1,13 +1,12 @@
 """Results of an evaluation on disk: a Parquet file for each project and variant, known by all that it rests on.
 
-What is there under the key that it would get is not made again, so that a run that was cut off goes on where it was. A
-file is written beside its place and then moved there: it is whole, or not there.
+What is there under the key that it would get is not made again, so that a run that was cut off goes on where it was.
 """
 
 from __future__ import annotations
 
+import io
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, Final
 
 from hybridize.evaluate.analyzing import Row
 from hybridize.evaluate.execution.model import Outcome
-from hybridize.guard import passing
+from hybridize.guard import write_whole
 
 #: The entry of a file's metadata that holds all but the rows.
 _ENTRY: Final = b"hybridize"
@@ -83,10 +82,9 @@ class Store:
         table = table.replace_schema_metadata({_ENTRY: json.dumps(entry)})
         place = self._place(project, variant)
         place.parent.mkdir(parents=True, exist_ok=True)
-        beside = place.with_name(f".{place.name}.{os.getpid()}.tmp")
-        with passing([beside]):
-            self._parquet.write_table(table, beside)
-            os.replace(beside, place)
+        data = io.BytesIO()
+        self._parquet.write_table(table, data)
+        write_whole(place, data.getvalue())
         found = self.get(project, variant, key)
         assert found is not None
         return found
@@ -106,7 +104,12 @@ def _row(data: dict[str, Any]) -> Row:
 
 
 def _schema(arrow: Any) -> Any:
-    kinds = {"str": arrow.string(), "int": arrow.int64(), "bool": arrow.bool_(), "tuple[str, ...]": arrow.list_(arrow.string())}
+    kinds = {
+        "str": arrow.string(),
+        "int": arrow.int64(),
+        "bool": arrow.bool_(),
+        "tuple[str, ...]": arrow.list_(arrow.string()),
+    }
     kinds |= {"float | None": arrow.float64(), "bool | None": arrow.bool_()}
     return arrow.schema([(name, kinds[Row.__annotations__[name]]) for name in Row.__slots__])
 
