@@ -28,8 +28,8 @@ ABLATIONS: Final[Mapping[str, Ablation]] = MappingProxyType(
         "contexts": Ablation("one context for all calls of a function", _without("contexts")),
         "loops": Ablation("no loop is followed item by item", _without("loops")),
         "models": Ablation(
-            "functions of TensorFlow, Keras and NumPy have no model of their own: an operation gives a tensor of unknown "
-            "shape",
+            "functions of TensorFlow, Keras and NumPy have no model of their own: an operation gives a tensor of "
+            "unknown shape",
             _without("models"),
         ),
         "index": Ablation(

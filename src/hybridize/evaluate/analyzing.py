@@ -44,12 +44,12 @@ class Row:
     """A function as tables count it: a row of the results.
 
     Attributes:
-        known: by what it is a candidate: `hybrid`, or the surest source of a tensor parameter; empty for no candidate.
+        known: by what it is a candidate: `hybrid`, or the surest source of a tensor parameter; empty for none.
         kinds: those of the tensors that reach it.
         tensor, primitive, effects, recursive, computes, covered: its facts, yes, no or unknown.
         reached: whether the program itself comes to it.
         codes: of its statuses; `why` what the first of them says.
-        safe, unsafe: whether it is a graph, or may be, once the safe repairs are made, and once all are (None: not asked).
+        safe, unsafe: whether it is a graph, or may be, with the safe repairs, and with all (None: not asked).
     """
 
     id: str
@@ -82,15 +82,17 @@ def project(payload: Mapping[str, Any]) -> dict[str, Any]:
     """What is found in a project.
 
     Args:
-        payload: `name`; where the sources are (see `sources.lay`); `options` as in `[tool.hybridize]`, which replace what
-            the project's own file says; `settings`, fields of `Config` that an ablation changes; `repairs`, whether to
-            try them.
+        payload: `name`; where the sources are (`sources.lay`); `options` as in `[tool.hybridize]`, which replace
+            those of the project; `settings`, fields of `Config` that an ablation changes; `repairs`, whether to try
+            them.
 
     Returns:
         `functions` (rows), `findings`, `errors`, `assumptions` (how many), `measures` and `provenance`.
     """
     with folder("hybridize-evaluate-") as out:
-        place = lay(dict(payload), Path(out))
+        # Named as the project, as a clone of it would be.
+        place = Path(out) / payload["name"]
+        lay(payload, place)
         config = _config(payload, place)
         report = analyze([place], config, repairs=payload["repairs"])
         served = _served(place, report, config) if payload["repairs"] else {}
@@ -106,7 +108,9 @@ def project(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _config(payload: Mapping[str, Any], place: Path) -> Config:
-    settings = {key: tuple(each) if isinstance(each, list) else each for key, each in payload["settings"].items()}
+    settings: dict[str, Any] = {
+        key: tuple(each) if isinstance(each, list) else each for key, each in payload["settings"].items()
+    }
     options = dict(payload["options"])
     src = [str(place / each) for each in options.pop("src", ())]
     found = load_config((place,), options)
@@ -179,20 +183,17 @@ def _served(place: Path, report: Report, config: Config) -> dict[str, tuple[bool
 
 
 def _measures(place: Path, report: Report) -> dict[str, Any]:
-    root = Path(report.project.root)
-    paths = {function.facts.path for function in report.functions}
-    files = [root / path for path in paths] if place.is_file() else sorted(root.rglob("*.py"))
     return {
         "files": report.project.files,
         "lines": report.project.lines,
-        "code_lines": sum(code_lines(path) for path in files),
+        "code_lines": sum(map(code_lines, sorted(place.rglob("*.py")))),
         "functions": len(report.functions),
         "seconds": report.project.seconds,
     }
 
 
 def code_lines(path: Path) -> int:
-    """How many lines of a file hold code: no blank ones, no comments, no docstrings (the paper's KLOC); 0 if it is broken."""
+    """How many lines of a file hold code (the paper's KLOC): no blanks, comments, docstrings; 0 if it is broken."""
     try:
         data = path.read_bytes()
         lines = {

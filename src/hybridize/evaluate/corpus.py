@@ -1,10 +1,10 @@
-"""A corpus: which projects are evaluated, how, and what was published of them (docs/evaluation.md describes the file)."""
+"""A corpus: which projects are evaluated, how, and what was published (docs/evaluation.md has the file)."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -82,12 +82,14 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Projects, and what a publication says of all together: its counts of failures (the paper's Table VI) by `F1` ..."""
+    """Projects, and what a publication says of all: its counts of failures (the paper's Table VI) by `F1` ..."""
 
     name: str
     file: Path
     projects: tuple[Project, ...]
     failures: Mapping[str, int] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of all projects, as in `[tool.hybridize]`; those of a project replace them."""
 
     @property
     def folder(self) -> Path:
@@ -100,7 +102,7 @@ class Corpus:
         for name in names:
             if name not in known:
                 raise CorpusError(f"{self.file}: no project `{name}`{_close(name, known)}")
-        return Corpus(self.name, self.file, tuple(p for p in self.projects if p.name in names), self.failures)
+        return replace(self, projects=tuple(project for project in self.projects if project.name in names))
 
 
 def load(given: str) -> Corpus:
@@ -128,7 +130,7 @@ class _Reader:
         self._file = file
 
     def corpus(self, data: Mapping[str, Any]) -> Corpus:
-        self._known(data, ("name", "failures", "project"), "the corpus")
+        self._known(data, ("name", "options", "failures", "project"), "the corpus")
         rows = data.get("project", [])
         if not isinstance(rows, list) or not rows:
             raise self._wrong("the corpus", "no [[project]]")
@@ -141,13 +143,16 @@ class _Reader:
         if not isinstance(failures, dict) or not all(type(count) is int for count in failures.values()):
             raise self._wrong("the corpus", "`failures` must be a table of whole numbers")
         name = data.get("name", self._file.stem)
-        return Corpus(_text(name), self._file, projects, failures)
+        options = data.get("options", {})
+        if not isinstance(name, str) or not isinstance(options, dict):
+            raise self._wrong("the corpus", "`name` must be a text, `options` a table")
+        return Corpus(name, self._file, projects, failures, options)
 
     def _project(self, row: Any) -> Project:
         where = f"project `{row.get('name', '?')}`" if isinstance(row, dict) else "a project"
         published = row.get("published") if isinstance(row, dict) else None
         programs = row.get("program", []) if isinstance(row, dict) else []
-        made = self._record(
+        made: Project = self._record(
             Project,
             {key: value for key, value in row.items() if key not in ("published", "program")},
             where,

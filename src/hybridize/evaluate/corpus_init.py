@@ -13,6 +13,7 @@ from typing import Final
 from hybridize.evaluate.corpus import CorpusError
 
 _PUBLIC: Final = re.compile(r"(?:https://|git@|ssh://git@)github\.com[/:](?P<name>[\w.-]+/[\w.-]+?)(?:\.git)?/?")
+_MARKS: Final = (".git", "pyproject.toml", "setup.cfg")
 #: A line of a list: a repository, its commit, and maybe the folder in it.
 _LISTED: Final = re.compile(r"(?P<repository>\S+)\s+(?P<commit>[0-9a-f]{7,40})(?:\s+(?P<folder>\S+))?")
 
@@ -21,8 +22,8 @@ def corpus_text(given: Sequence[Path], file: Path) -> tuple[str, int]:
     """The text of a corpus file, and how many projects it has.
 
     Args:
-        given: folders with projects, a folder of such (one that has neither sources nor a repository of its own), or text files
-            whose lines are `REPOSITORY COMMIT [FOLDER]`.
+        given: folders with projects, a folder of such (which has neither sources nor a repository of its own), or
+            text files whose lines are `REPOSITORY COMMIT [FOLDER]`.
         file: where the corpus will be: paths are written from there.
 
     Raises:
@@ -50,7 +51,7 @@ def _entries(place: Path, file: Path) -> Iterator[tuple[str, dict[str, str]]]:
         yield place.resolve().name, _project(place, file)
     else:
         for inner in sorted(place.iterdir()):
-            if inner.is_dir() and not inner.name.startswith(".") and _is_project(inner):
+            if inner.is_dir() and not inner.name.startswith(".") and next(inner.rglob("*.py"), None):
                 yield inner.name, _project(inner, file)
 
 
@@ -67,7 +68,7 @@ def _listed(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _is_project(folder: Path) -> bool:
-    return (folder / ".git").exists() or any(folder.glob("*.py")) or any(folder.glob("*/*.py"))
+    return any((folder / name).exists() for name in _MARKS) or any(folder.glob("*.py"))
 
 
 def _project(folder: Path, file: Path) -> dict[str, str]:

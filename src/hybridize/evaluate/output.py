@@ -1,4 +1,4 @@
-"""Tables into files: Markdown, CSV, LaTeX, Parquet, the functions behind each cell, and one HTML page with all of them."""
+"""Tables into files: Markdown, CSV, LaTeX, Parquet, the functions behind each cell, and one HTML page with all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PAGE: Final = """<!doctype html>
 main {{ padding: 1rem 1.5rem; }}
 .wide {{ overflow-x: auto; }}
 .wide table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; overflow-wrap: normal; }}
-.wide th, .wide td {{ padding: .2rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }}
+.wide th, .wide td {{ padding: .2rem .6rem; border-bottom: 1px solid var(--line); text-align: left; }}
 .wide td.number {{ text-align: right; white-space: nowrap; }}
 .wide details {{ display: inline-block; text-align: left; }}
 .wide li {{ font-family: var(--mono); font-size: .8rem; }}
@@ -76,7 +76,8 @@ def page(tables: Sequence[Table], plots: Mapping[str, Path], title: str) -> str:
         data = base64.b64encode(file.read_bytes()).decode("ascii")
         words = html.escape(caption)
         parts.append(
-            f'<figure><img alt="{words}" src="data:image/svg+xml;base64,{data}"><figcaption>{words}</figcaption></figure>'
+            f'<figure><img alt="{words}" src="data:image/svg+xml;base64,{data}">'
+            f"<figcaption>{words}</figcaption></figure>"
         )
     return _PAGE.format(title=html.escape(title), style=style, body="\n".join(parts))
 

@@ -100,19 +100,21 @@ def failures(corpus: Corpus, results: Mapping[str, Result], reading: Reading) ->
     rows, members = [], Members()
     for reason in order:
         ids = [(id_, wanted) for id_, wanted, reasons in failing if reason in reasons]
-        alone = sum(reasons == (reason,) for _, _, reasons in failing)
         by = Counter(wanted for _, wanted in ids)
         members[name, reason, "functions"] = [id_ for id_, _ in ids]
-        published = corpus.failures.get(reason) if reading is PAPER else None
-        rows.append((reason, FAILURES.get(reason, ""), len(ids), alone, by["P1"], by["P2"], by["P3"], published))
-    texts = ("failure", "meaning", "functions", "alone", "P1", "P2", "P3", "published")
-    columns = tuple(map(Column, texts))
-    if not corpus.failures or reading is not PAPER:
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
-    if reading is not PAPER:
-        columns, rows = columns[:1] + columns[2:], [row[:1] + row[2:] for row in rows]
+        cells: dict[str, object] = {"failure": reason}
+        if reading is PAPER:
+            cells["meaning"] = FAILURES.get(reason, "")
+        cells |= {"functions": len(ids), "alone": sum(reasons == (reason,) for _, _, reasons in failing)}
+        cells |= {each: by[each] for each in ("P1", "P2", "P3")}
+        if reading is PAPER and corpus.failures:
+            cells["published"] = corpus.failures.get(reason)
+        rows.append(cells)
+    columns = tuple(map(Column, rows[0] if rows else ("failure",)))
     note = f"{len(failing)} candidates fail, some for several reasons; `alone` counts those with no other."
-    return Table(name, f"Table VI, reading: {reading.name}", columns, tuple(rows), note, members)
+    return Table(
+        name, f"Table VI, reading: {reading.name}", columns, tuple(tuple(r.values()) for r in rows), note, members
+    )
 
 
 def classes(results: Mapping[str, Result]) -> Table:
@@ -134,7 +136,7 @@ def classes(results: Mapping[str, Result]) -> Table:
 
 
 def differences(corpus: Corpus, results: Mapping[str, Result]) -> Table:
-    """By project, what our candidates under the paper's reading consist of, where the published figures differ by a tenth."""
+    """By project, what our candidates under the paper's reading consist of, where figures differ by a tenth."""
     kinds: dict[str, Callable[[Row], bool]] = {
         "hybrid": lambda row: row.mode == "hybrid",
         "hint, not reached": lambda row: row.mode == "eager" and row.known == "type_hint" and not row.reached,
@@ -166,8 +168,9 @@ def differences(corpus: Corpus, results: Mapping[str, Result]) -> Table:
         rows.append((project.name, theirs[0], mine[0], *map(len, cells.values()), theirs[1], mine[1], failing))
     texts = ["project", "fnc", "here", *kinds, *left, "rft", "here", "failing here"]
     note = (
-        "Published figures (fnc: candidates, rft: refactored) beside those here under the paper's reading, where they differ by more "
-        "than a tenth. Candidates here are split by how they are known; those left out are candidates by our reading only."
+        "Published figures (fnc: candidates, rft: refactored) beside those here under the paper's reading, where they "
+        "differ by more than a tenth. Candidates here are split by how they are known; those left out are candidates "
+        "by our reading only."
     )
     return Table(
         "differences",

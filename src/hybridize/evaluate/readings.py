@@ -1,10 +1,10 @@
 """Which functions are candidates, which of them pass a precondition, and why the others do not, under two readings.
 
 *paper*: Tables I and II of "Speculative Automated Refactoring of Imperative Deep Learning Programs to Graph Execution"
-over our facts. A candidate is hybrid, or has a parameter that data flow or a type hint knows to receive TensorFlow's tensors (where only
-arrays come, the paper's analysis finds none); literals count at every call (Booleans do not); every function that
-passes counts as refactored; nothing else is asked. *ours*: the decisions of `check`: tensors by any source,
-preconditions P1 to P7 with all rules, and the plan.
+over our facts. A candidate is hybrid, or has a parameter that data flow or a type hint knows to receive TensorFlow's
+tensors (where only arrays come, the paper's analysis finds none); literals count at every call, but for Booleans;
+every function that passes counts as refactored; nothing else is asked. *ours*: the decisions of `check`: tensors by
+any source, preconditions P1 to P7 with all rules, and the plan.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _paper_verdict(row: Row) -> Verdict:
 
 
 def _our_verdict(row: Row) -> Verdict:
-    return Verdict(row.precondition, row.action != "keep", row.codes if not row.precondition else ())
+    return Verdict(row.precondition, row.action != "keep", () if row.precondition else tuple(dict.fromkeys(row.codes)))
 
 
 PAPER: Final = Reading("paper", _paper_candidate, _paper_verdict, ("P1", "P2", "P3"))

@@ -87,7 +87,7 @@ def _tasks(corpus: Corpus, todo: Mapping[str, tuple[Project, str, str]], setting
 
 
 def _payload(corpus: Corpus, project: Project, variant: str, settings: Settings) -> dict[str, Any]:
-    options = dict(project.options)
+    options = {**corpus.options, **project.options}
     if project.tensorflow:
         options["tensorflow-version"] = project.tensorflow
     ablation = ABLATIONS.get(variant)
@@ -132,5 +132,5 @@ def _key(corpus: Corpus, project: Project, variant: str, settings: Settings) -> 
 
 
 def _contents(place: Path) -> Iterable[str]:
-    for path in [place] if place.is_file() else files_of(place):
+    for path in files_of(place):
         yield f"{path.relative_to(place)} {hashlib.sha256(path.read_bytes()).hexdigest()}"

@@ -10,7 +10,7 @@ import io
 import os
 import subprocess
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -102,20 +102,23 @@ def unpack(text: str, out: Path) -> None:
         archive.extractall(out)  # which lets no name lead out of the folder
 
 
-def lay(payload: dict[str, Any], out: Path) -> Path:
-    """The folder with the sources that a task's payload means; `out` is used where they are not there yet."""
+def lay(payload: Mapping[str, Any], out: Path) -> None:
+    """Writes the sources that a task's payload means to a folder of their own, so that nothing around it counts."""
     if payload.get("archive"):
         unpack(payload["archive"], out)
-        return out
+        return
     if payload.get("path"):
         place = Path(payload["path"])
-        if not place.exists():
+        if not place.is_dir():
             raise SourcesError(f"{place}: not there")
-        return place
+        for path in files_of(place):
+            copy = out / path.relative_to(place)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+        return
     project = Project(payload["name"], repository=payload["repository"], commit=payload["commit"])
     git = clone_of(project, [Path(each) for each in payload["clones"]]) or fetched(project, Path(payload["cache"]))
     export(git, project.commit, payload["folder"], out)
-    return out
 
 
 def _is_wanted(name: str) -> bool:

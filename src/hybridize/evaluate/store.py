@@ -26,7 +26,7 @@ class MissingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What is known of a project under a variant: rows, findings, measures, and where they come from; or the failure."""
+    """What is known of a project under a variant: rows, findings, measures, where they come from; or the failure."""
 
     project: str
     variant: str
@@ -67,7 +67,7 @@ class Store:
         )
 
     def put(self, project: str, variant: str, key: str, outcome: Outcome, more: Mapping[str, Any]) -> Result:
-        """Keeps what a task has found; `more` is added to its provenance. A failure is not kept, and tried again next time."""
+        """Keeps what a task has found; `more` is added to its provenance. A failure is not kept: it is tried again."""
         if outcome.value is None:
             return Result(project, variant, failure=f"{outcome.ending.value}: {outcome.error}")
         run = {
@@ -100,7 +100,8 @@ def write_table(rows: list[dict[str, Any]], file: Path) -> None:
 
 
 def _row(data: dict[str, Any]) -> Row:
-    return Row(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    return Row(**values)
 
 
 def _schema(arrow: Any) -> Any:

@@ -8,6 +8,7 @@ others. No more tasks are with the scheduler than keep its workers busy.
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
 from dataclasses import asdict, replace
@@ -32,24 +33,22 @@ class Cluster:
     def run(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
         """See `Executor`."""
         try:
-            from distributed import Client
+            distributed: Any = importlib.import_module("distributed")
         except ImportError:
             raise ExecutionError("a cluster needs Dask: pip install 'hybridize[dask]'") from None
         try:
-            client = Client(self._address, timeout=self._connect, set_as_default=False)
+            client = distributed.Client(self._address, timeout=self._connect, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ExecutionError(f"no Dask scheduler answers at {self._address} ({_words(error)})") from None
         try:
-            yield from self._run(client, tasks)
+            yield from self._run(distributed, client, tasks)
         finally:
             client.close(timeout=2)
 
-    def _run(self, client: Any, tasks: Iterable[Task]) -> Iterator[Outcome]:
-        from distributed import as_completed
-
+    def _run(self, distributed: Any, client: Any, tasks: Iterable[Task]) -> Iterator[Outcome]:
         waiting = iter(tasks)
         known: dict[str, Task] = {}
-        futures = as_completed(loop=client.loop)
+        futures = distributed.as_completed(loop=client.loop)
         while True:
             room = self._room(client) - futures.count()
             while room > 0 and (task := next(waiting, None)) is not None:
@@ -61,21 +60,19 @@ class Cluster:
                 return
             try:
                 future = next(futures)
-                outcome = self._outcome(known.pop(future.key), future)
+                outcome = self._outcome(known.pop(future.key), future, distributed.KilledWorker)
             except (OSError, CancelledError, asyncio.CancelledError, StopIteration) as error:
                 raise ExecutionError(f"the Dask scheduler at {self._address} is gone ({_words(error)})") from None
             yield outcome
 
     def _room(self, client: Any) -> int:
         """How many tasks the scheduler should have; some while no worker is there, so that the first finds work."""
-        return max(1, sum(client.nthreads().values())) * (1 + _AHEAD)
+        return max(1, sum(map(int, client.nthreads().values()))) * (1 + _AHEAD)
 
-    def _outcome(self, task: Task, future: Any) -> Outcome:
-        from distributed import KilledWorker
-
+    def _outcome(self, task: Task, future: Any, killed: type[Exception]) -> Outcome:
         try:
             found = future.result()
-        except KilledWorker as error:
+        except killed as error:
             return Outcome(task.key, Ending.LOST, error=f"each worker died that ran it: {_words(error)}")
         except (OSError, CancelledError, asyncio.CancelledError):
             raise
