@@ -27,7 +27,8 @@ class Config:
 
     `origins` tells for each option where its value came from: `"default"`, `"command line"` or the path of a file.
     `directory` is the folder of that file, to which its `exclude` patterns are relative; None where there is no such
-    file. `src` is absolute. `notes` are lines for the user on what the file says in vain.
+    file. `src` is absolute. `notes` are lines for the user on what the file says in vain. `without` is no option of
+    users: the parts of the engine that an evaluation takes away (`flow.world.PARTS`), to see what each is worth.
     """
 
     select: tuple[str, ...] = ()
@@ -49,6 +50,7 @@ class Config:
     jobs: int = 0
     cache: bool = True
     cache_dir: str | None = None
+    without: tuple[str, ...] = ()
     origins: Mapping[str, str] = field(default_factory=lambda: _DEFAULT_ORIGINS, compare=False, repr=False)
     directory: Path | None = field(default=None, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)

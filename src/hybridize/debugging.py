@@ -17,7 +17,7 @@ def listing(program: Program, config: Config, what: str) -> str:
     if what == "ir":
         codes = [code for module in program.modules.values() for code in walk_codes(module.code)]
         return "\n".join(print_code(code) for code in codes)
-    solver = Solver(program, FlowOptions(config.test_entry_points, config.follow_type_hints, config.speculate))
+    solver = Solver(program, FlowOptions.of(config))
     first = solver.solve_entries()
     solution = solver.solve_rest(first)
     lines: list[str] = []

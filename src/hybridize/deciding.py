@@ -69,7 +69,7 @@ class Deciding:
         """The same phase by phase, with the name of each that is done: other analyses may work in between."""
         config = self.config
         all_rules()  # imported before anything is named: what they hold is the same for all analyses
-        solver = Solver(self.program, FlowOptions(config.test_entry_points, config.follow_type_hints, config.speculate))
+        solver = Solver(self.program, FlowOptions.of(config))
         active = solver.session.active
         if progress is not None:
             solver.engine.tick = lambda runs: progress("solving: functions run", runs, 0)

@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "server": ("hybridize.cli.server", "a language server, for editors"),
     "clean": ("hybridize.cli.clean", "remove the results that earlier runs have kept"),
     "completion": ("hybridize.cli.completion", "print the script that completes command lines in a shell"),
+    "evaluate": ("hybridize.cli.evaluate", "many projects, and the tables of the paper for them"),
     "study": ("hybridize.cli.study", "the empirical study's pipeline"),
 }
 

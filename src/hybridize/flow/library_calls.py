@@ -17,6 +17,8 @@ from hybridize.library.spec import Call, Rule
 
 #: So many library calls may be open within each other (a layer that wraps itself would nest without end).
 MAX_RULES: Final = 150
+#: The libraries whose models an evaluation may take away (`World.without`).
+_ABLATED: Final = frozenset({"tf", "keras", "np"})
 
 
 class LibraryCalls:
@@ -54,6 +56,12 @@ class LibraryCalls:
     ) -> Value:
         """Calls a function or class of a library."""
         spec = registry.function_spec(name)
+        if self.world.without and registry.root_of(name) in _ABLATED:
+            if "index" in self.world.without and spec is None and not registry.is_listed(name):
+                frame.effect("foreign_call", None, name, pos)
+                return unknown(f"the result of `{name}`").value
+            if "models" in self.world.without:
+                spec = None
         answer(self.engine, frame, name, args, pos)
         call = Call(self.engine, frame, pos, name, args, kwargs, None, rest)
         if spec is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from hybridize.config import Config
 from hybridize.domain.calls import How
 from hybridize.domain.objects import BOTTOM, NONE_V, Class, Func, Inst, Mod, Obj, Value, Wrapper, unknown
 from hybridize.domain.session import Session
@@ -50,11 +51,17 @@ class Solution:
 
 @dataclass(frozen=True, slots=True)
 class FlowOptions:
-    """What the user can switch: tests as entry points, type hints, speculation."""
+    """What the user can switch: tests as entry points, type hints, speculation; and what an evaluation takes away."""
 
     test_entry_points: bool = True
     follow_type_hints: bool = True
     speculate: bool = True
+    without: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, config: Config) -> FlowOptions:
+        """Those of the options in force."""
+        return cls(config.test_entry_points, config.follow_type_hints, config.speculate, frozenset(config.without))
 
 
 class Solver:
@@ -70,7 +77,7 @@ class Solver:
         limit = SMALL_LIMIT if small else LEVEL_LIMIT
         with self.session.active():
             modules = {id_: Mod(id_, program.modules[id_].code.path, program.modules[id_].code) for id_ in names}
-            world = World(modules, program.imports.resolve, limit, _special_names(program))
+            world = World(modules, program.imports.resolve, limit, _special_names(program), options.without)
             self.engine = Engine(world, HANDLERS)
             self.hints = HintReader(self.engine)
 

@@ -18,7 +18,7 @@ MAX_TURNS: Final = 24
 
 def items_in_turn(engine: Engine, frame: Frame, loop: ir.Loop) -> list[Value] | None:
     """The items of a `for` that is followed item by item: few of them, known by position, in a small program."""
-    if not loop.is_for or loop.breaks or not engine.world.is_small or loop.iterable == NO_SLOT:
+    if not loop.is_for or loop.breaks or not engine.world.follows_loops or loop.iterable == NO_SLOT:
         return None
     if any(edge == ALWAYS for phi in loop.phis for edge, _ in phi.incoming):
         return None
@@ -111,7 +111,7 @@ def _begin_turn(frame: Frame, loop: ir.Loop, turn: int) -> None:
 
 def is_decided(engine: Engine, loop: ir.Loop) -> bool:
     """Whether a `while` may be followed turn by turn, as long as its condition has one answer in each."""
-    if loop.is_for or loop.breaks or not loop.phis or not engine.world.is_small:
+    if loop.is_for or loop.breaks or not loop.phis or not engine.world.follows_loops:
         return False
     return not any(edge == ALWAYS for phi in loop.phis for edge, _ in phi.incoming)
 

@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Inst, Mod, Obj, Value
-from hybridize.flow.contexts import LEVEL_LIMIT, Contexts
+from hybridize.flow.contexts import COARSEST, LEVEL_LIMIT, Contexts
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
 
+#: What an evaluation may take away: contexts of functions, loops item by item, models of library functions, and the
+#: index of their names.
+PARTS: Final = ("contexts", "loops", "models", "index")
 #: A site tells apart objects of so many kinds.
 MAX_TAGS: Final = 48
 
@@ -23,8 +26,10 @@ class World:
         resolve: Callable[[str, str, int], str | None],
         context_limit: int = LEVEL_LIMIT,
         special: frozenset[str] = frozenset(),
+        without: frozenset[str] = frozenset(),
     ) -> None:
         self.modules = modules
+        self.without = without  # of `PARTS`
         self.context_limit = context_limit
         self.special = special  # the special names (`__len__`) that the program spells: no class has another
         # Beyond so many frames, the objects that a site allocates are no longer told apart by frame.
@@ -83,11 +88,18 @@ class World:
         """Whether the program is small enough to be followed in detail."""
         return self.context_limit > LEVEL_LIMIT
 
+    @property
+    def follows_loops(self) -> bool:
+        """Whether loops over few known items are followed item by item."""
+        return self.is_small and "loops" not in self.without
+
     def contexts(self, code: Code) -> Contexts:
         """The frames of a code."""
         found = self.by_code.get(code)
         if found is None:
             found = self.by_code[code] = Contexts(code, self.context_limit)
+            if "contexts" in self.without:
+                found.level = COARSEST
         return found
 
     def sent(self, code: Code) -> Cell:
