@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -35,6 +36,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 }
 
 
+#: What the system says where a stream takes no more.
+_FULL = (errno.ENOSPC, errno.EFBIG, errno.EIO)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Parse, run the command, and turn whatever goes wrong into an exit code and a line on stderr."""
     try:
@@ -51,6 +56,12 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         _silence_stdout()
         return BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            return _internal(error, arguments)
+        _silence_stdout()
+        complain(f"the output cannot be written: {(error.strerror or str(error)).lower()}")
+        return ERROR
     except Exception as error:
         return _internal(error, arguments)
 

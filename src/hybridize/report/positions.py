@@ -10,9 +10,9 @@ from hybridize.decide.model import Report
 from hybridize.report.identity import Lines
 from hybridize.report.items import Item
 
-#: From a path in a report to the one that the working folder sees. It may also have a method `position`, from a path,
-#: line and column to the line and column in the file itself, which for a notebook is JSON, and `contents`, bytes by
-#: path that stand for those on disk.
+#: From a path in a report to the one that the working folder sees. It may also have `contents`, bytes by path that
+#: stand for those on disk, and a method `position`, from a path, line and column to those in the file itself, which for
+#: a notebook is JSON.
 Display: TypeAlias = Callable[[str], str]
 
 
