@@ -186,7 +186,7 @@ def log(repository: Repository, selection: Sequence[str], pattern: str, paths: S
 def search(
     repository: Repository, shas: Sequence[str], pattern: str, paths: Sequence[str]
 ) -> Iterator[RawCommit | str]:
-    """Those of the commits that change a line matching `pattern` in `paths`, with all their files within `paths`.
+    """Each of the commits; those that change a line matching `pattern` in `paths`, with all their files within `paths`.
 
     Where objects are missing or broken, a commit that git cannot search is yielded with all its files within `paths`,
     for the caller to search those that can be read; one whose files cannot even be listed, as its bare name.
@@ -203,8 +203,7 @@ def search(
         try:
             for commit in _stream(searching, "\n".join(shas[start:])):
                 start += 1
-                if commit.files:
-                    yield commit
+                yield commit
             return
         except GitError as error:
             deaths += 1
