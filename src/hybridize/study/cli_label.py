@@ -10,10 +10,10 @@ from typing import Any
 
 from hybridize.study import codebook, codebook_store
 from hybridize.study.codebook import CodebookError
-from hybridize.study.mined_set import profile_of
 from hybridize.study.label import ratings, reconcile, rounds, sheet
 from hybridize.study.label.ratings import Refused
 from hybridize.study.label.sheet import SheetError
+from hybridize.study.mined_set import profile_of
 from hybridize.study.store import DatabaseError, connect, record_provenance
 
 

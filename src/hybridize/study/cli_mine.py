@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -58,7 +57,7 @@ def _add_profile(parser: argparse.ArgumentParser) -> None:
     choice.add_argument(
         "--profile",
         metavar="NAME|FILE",
-        help="what to look for: jax, numba, tensorflow, torch, or a TOML file (default: the database's, else tensorflow)",
+        help="jax, numba, tensorflow, torch, or a TOML file (default: the database's, else tensorflow)",
     )
     choice.add_argument("--keyword", metavar="NAME", help="a dotted name of an API that no profile is there for")
 
@@ -250,7 +249,9 @@ def run_suggest(args: argparse.Namespace) -> int:
         )
         bar.clear()
         record_provenance(
-            connection, "suggest", {"profile": keyword.profile.name, "again": args.again, "rules": args.rules is not None}
+            connection,
+            "suggest",
+            {"profile": keyword.profile.name, "again": args.again, "rules": args.rules is not None},
         )
         print(f"{count} changesets")
         for row in connection.execute(

@@ -17,9 +17,9 @@ from hybridize.study import profile as profiles
 from hybridize.study.bugfix import is_bug_fix
 from hybridize.study.history import Blobs, GitError, RawCommit, RawFile, Repository
 from hybridize.study.keyword import Keyword
-from hybridize.study.profile import Profile
 from hybridize.study.mined import Mined, MinedFile, function_changes, keep_changeset
 from hybridize.study.mined_set import tie, tie_options
+from hybridize.study.profile import Profile
 from hybridize.study.store import now, transaction
 from hybridize.study.uses import find_uses
 from hybridize.study.uses_data import EMPTY, FileUses, Outside

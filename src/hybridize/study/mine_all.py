@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hybridize.guard import end_with_parent
 from hybridize.study.history import GitError, Repository
-from hybridize.study.mine import Miner, MineOptions, MineResult, Progress, repository_name, settle_items
+from hybridize.study.mine import MineOptions, Miner, MineResult, Progress, repository_name, settle_items
 from hybridize.study.store import connect, transaction
 
 
