@@ -178,14 +178,14 @@ def test_python_2_is_read_as_tokens(database, history):
     assert tuple(row) == ("tokens", "step", 1)
 
 
-def test_notebooks_on_request(database, history):
+def test_notebooks_on_request(database, history, tmp_path):
     def notebook(code: str) -> str:
         cell = {"cell_type": "code", "source": [f"{line}\n" for line in ["%matplotlib inline", *code.split("\n")]]}
         return json.dumps({"cells": [cell], "nbformat": 4}, indent=1)
 
     history.commit("start", {"a.ipynb": notebook(PLAIN)})
     history.commit("hybrid", {"a.ipynb": notebook(HYBRID)})
-    assert mine(database, history.path).kept == 0
+    assert mine(connect(tmp_path / "plain.db"), history.path).kept == 0
     mine(database, history.path, notebooks=True)
     assert subjects(database) == ["hybrid"]
     assert database.execute("SELECT qualname, uses_added FROM change").fetchone()[:] == ("step", 1)

@@ -31,6 +31,8 @@ BATCH: Final = 50
 LOOKED: Final = 2_000
 """Commits after which it is written down how far a history is looked through, though nothing was found."""
 
+Reached = tuple[str, int, str, int]
+"""How far a history is looked through: what was listed, commits of the list done, the last of them, candidates."""
 Progress = Callable[[str, int, int, int], None]
 """Called with the repository's name, commits looked through, how many there are, and changesets kept."""
 
@@ -171,7 +173,7 @@ class Miner:
                         pending.append((found, *kept))
                 if len(pending) >= BATCH or since_kept >= LOOKED:
                     sha = found if isinstance(found, str) else found.sha
-                    self._keep(row_id, pending, (listed, place[sha], sha))
+                    self._keep(row_id, pending, (listed, place[sha], sha, self.result.candidates))
                     since_kept = 0
                 if progress:
                     progress(self.result.name, number, len(left), self.result.kept + len(pending))
@@ -188,12 +190,15 @@ class Miner:
         row = self.connection.execute("SELECT resume_json FROM repository WHERE id = ?", (row_id,)).fetchone()
         if row["resume_json"] is None:
             return set()
-        selection, count, last = json.loads(row["resume_json"])
+        selection, count, last, candidates = json.loads(row["resume_json"])
         try:
             listed = self.repository.commits(json.loads(selection))
         except GitError:
             return set()
-        return set(listed[:count]) & set(shas) if count <= len(listed) and listed[count - 1] == last else set()
+        if count > len(listed) or listed[count - 1] != last:
+            return set()
+        self.result.candidates = candidates
+        return set(listed[:count]) & set(shas)
 
     def _begin(self, head: str) -> tuple[int, list[str], bool]:
         """The repository's row, what is left to mine, and whether that is nothing."""
@@ -307,7 +312,7 @@ class Miner:
         return []
 
     def _keep(
-        self, row_id: int, pending: list[tuple[RawCommit, list[MinedFile], bool]], reached: tuple[str, int, str] | None
+        self, row_id: int, pending: list[tuple[RawCommit, list[MinedFile], bool]], reached: Reached | None
     ) -> None:
         """Write what was found, and how far the history is looked through."""
         with transaction(self.connection):

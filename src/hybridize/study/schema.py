@@ -258,7 +258,7 @@ CREATE TABLE mined_set (                    -- one row: what every changeset of 
     options_json TEXT,                      -- null: nothing was mined yet
     all_changes INTEGER NOT NULL DEFAULT 0 CHECK (all_changes IN (0, 1))
 );
--- Of a history that is being mined: [what was listed, how many commits of that list are done, the last of them]
+-- Of a history that is being mined: [what was listed, commits of that list that are done, the last of them, candidates]
 ALTER TABLE repository ADD COLUMN resume_json TEXT;
 """
 
