@@ -86,6 +86,7 @@ class Content:
 
     def __init__(self, data: bytes, keyword: Keyword, is_notebook: bool) -> None:
         self.possible = keyword.possible_in(data)
+        self.literal = keyword.text.encode() in data
         self.data = data
         self._keyword = keyword
         self._is_notebook = is_notebook
@@ -231,7 +232,7 @@ class Miner:
     def _examine(self, commit: RawCommit, blobs: Blobs) -> tuple[list[MinedFile], bool] | None:
         """The files to keep and whether some could not be read; null if the changeset has nothing of interest."""
         kept: list[MinedFile] = []
-        unread = False
+        unread = literal = False
         oids = (o for raw in commit.files if raw.oid_before != raw.oid_after for o in (raw.oid_before, raw.oid_after))
         blobs.prefetch(oid for oid in oids if oid and (oid, False) not in self.cache)
         for raw in commit.files:
@@ -244,6 +245,7 @@ class Miner:
             if before is None or after is None:
                 unread = True
                 continue
+            literal = literal or before.literal or after.literal
             wrapped = self.wrappers.mentioned(before.data) or self.wrappers.mentioned(after.data)
             if not wrapped and (not (before.possible or after.possible) or before.skeleton == after.skeleton):
                 continue
@@ -262,11 +264,12 @@ class Miner:
             if not of_interest:
                 self.result.lost.append(commit.sha)
         if not of_interest:
-            # The wide pattern brought it, or a moved line did.
-            strict = not unread and history.matching(
-                self.repository, [commit.sha], self.keyword.strict_pattern, self.options.paths()
-            )
-            return (kept, unread) if strict and not self.options.uses_only else None
+            # The wide pattern brought it, or a moved line did; git is asked only where the name is there at all.
+            if unread or not literal or self.options.uses_only:
+                return None
+            strict = self.keyword.strict_pattern
+            moved = history.matching(self.repository, [commit.sha], strict, self.options.paths())
+            return (kept, unread) if moved else None
         if self.options.uses_only and not any(file.changes for file in kept):
             return None
         return kept, unread
