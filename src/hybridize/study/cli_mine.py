@@ -217,7 +217,9 @@ def run_suggest(args: argparse.Namespace) -> int:
         )
         bar.clear()
         record_provenance(
-            connection, "suggest", {"profile": _profile(args).name, "again": args.again, "rules": args.rules is not None}
+            connection,
+            "suggest",
+            {"profile": _profile(args).name, "again": args.again, "rules": args.rules is not None},
         )
         print(f"{count} changesets")
         for row in connection.execute(

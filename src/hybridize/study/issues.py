@@ -87,8 +87,12 @@ class ImportCounts:
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read_threads(paths: Iterable[Path]) -> list[Thread]:
+def read_threads(paths: Iterable[Path], incomplete: list[str] | None = None) -> list[Thread]:
     """All threads of the files; comments in one file join their issue in another.
+
+    Args:
+        paths: the files.
+        incomplete: gets the names of the files that say of themselves that a search did not find everything.
 
     Raises:
         IssueError: a file can't be read, or nothing in it looks like an issue.
@@ -97,7 +101,10 @@ def read_threads(paths: Iterable[Path]) -> list[Thread]:
     loose: list[tuple[str, Comment]] = []
     for path in paths:
         before = len(threads) + len(loose)
-        for record in _records(path):
+        records = list(_records(path))
+        if incomplete is not None and any("incomplete_results" in record for record in records):
+            incomplete.append(path.name)
+        for record in records:
             target = _comment_target(record)
             if target:
                 loose.append((target, _comment(record)))
@@ -147,6 +154,8 @@ def _objects(values: Iterable[Any]) -> Iterator[dict[str, Any]]:
             inner = value.get("items", value.get("issues"))
             if isinstance(inner, list) and "title" not in value:
                 yield from _objects(inner)
+                if value.get("incomplete_results"):
+                    yield {"incomplete_results": True}
             else:
                 yield value
 
@@ -252,12 +261,14 @@ def import_threads(
 ) -> ImportCounts:
     """Keep threads that have the literal keyword, with its period; those with it only in social talk are not selected.
 
-    A thread already there is replaced, its item and ratings stay.
+    A thread already there is replaced, its item and ratings stay. Once a sample is drawn, it stays as it is: new threads
+    are set aside until a sample is asked for again.
     """
     counts = [0, 0, 0, 0, 0]
     with transaction(connection):
         for thread in threads:
             counts[0] += 1
+            connection.execute("INSERT OR IGNORE INTO issue_read VALUES (?)", (thread.url,))
             whole = "\n\n".join([thread.title, thread.body, *(c.body for c in thread.comments)])
             if not keyword.literal_pattern.search(whole):
                 continue
@@ -270,7 +281,8 @@ def import_threads(
     return ImportCounts(*counts)
 
 
-def _keep(connection: sqlite3.Connection, thread: Thread, source: str, selected: bool, dataset: str) -> None:
+def _keep(connection: sqlite3.Connection, thread: Thread, source: str, eligible: bool, dataset: str) -> None:
+    drawn = connection.execute("SELECT 1 FROM issue WHERE sampled IS NOT NULL LIMIT 1").fetchone() is not None
     values = {
         "source": source,
         "project": thread.project,
@@ -286,6 +298,7 @@ def _keep(connection: sqlite3.Connection, thread: Thread, source: str, selected:
         "closed_at": thread.closed_at,
         "has_keyword": 1,
         "has_code": int(thread.has_code()),
+        "eligible": int(eligible),
     }
     names = list(values)
     row = connection.execute(
@@ -305,11 +318,11 @@ def _keep(connection: sqlite3.Connection, thread: Thread, source: str, selected:
     )
     connection.execute(
         "INSERT INTO item (id, kind, issue_id, project, title, happened_at, selected, dataset)"
-        " VALUES (?, 'issue', ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET title = excluded.title,"
-        " selected = excluded.selected",
+        " VALUES (?, 'issue', ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET title = excluded.title"
+        + ("" if drawn else ", selected = excluded.selected"),
         (
             *(issue_item(thread.url), row["id"], thread.project, thread.title, thread.created_at),
-            *(int(selected), dataset),
+            *(int(eligible and not drawn), dataset),
         ),
     )
 
@@ -322,13 +335,9 @@ def draw_sample(connection: sqlite3.Connection, size: int, seed: int, code_weigh
     kept.
     """
     with transaction(connection):
-        connection.execute(
-            "UPDATE item SET selected = 1 WHERE kind = 'issue' AND issue_id IN (SELECT id FROM issue"
-            " WHERE sampled IS NOT NULL)"
-        )
         rows = connection.execute(
             "SELECT i.id AS item, s.id, s.has_code FROM item i JOIN issue s ON s.id = i.issue_id"
-            " WHERE i.selected = 1 OR s.sampled IS NOT NULL ORDER BY i.id"
+            " WHERE s.eligible ORDER BY i.id"
         ).fetchall()
         generator = random.Random(seed)
         # Weighted sampling without replacement: the largest of u ** (1 / weight).

@@ -251,7 +251,25 @@ ALTER TABLE file_change ADD COLUMN outside_before_json TEXT NOT NULL DEFAULT '[]
 ALTER TABLE file_change ADD COLUMN outside_after_json TEXT NOT NULL DEFAULT '[]';
 """
 
-MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2)
+_VERSION_3: Final = """
+CREATE TABLE issue_read (                   -- every thread that was looked at, with the keyword or without
+    url TEXT PRIMARY KEY
+);
+INSERT INTO issue_read SELECT url FROM issue;
+-- 1: the filters keep it, so that a sample may draw it; what is in the sample, `item.selected` says
+ALTER TABLE issue ADD COLUMN eligible INTEGER NOT NULL DEFAULT 0;
+UPDATE issue SET eligible = sampled IS NOT NULL
+    OR EXISTS (SELECT 1 FROM item WHERE item.issue_id = issue.id AND item.selected);
+CREATE TABLE response (                     -- what an API answered: for conditional requests, and to tell what was asked
+    url TEXT PRIMARY KEY,
+    etag TEXT,
+    next_url TEXT,
+    at TEXT NOT NULL,
+    body BLOB NOT NULL                      -- zlib-compressed JSON
+);
+"""
+
+MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2, _VERSION_3)
 """Script `i` takes a database from version `i` to `i + 1`. Append only; a released script never changes."""
 
 
