@@ -3,7 +3,8 @@
 Read are: lists of issues as GitHub's REST interface gives them (also `{"items": [...]}` of its search), what
 `gh issue list --json ...` prints, the files of a GitHub archive (issues and comments as separate objects that name
 their
-issue), all as JSON or JSON lines; and CSV with a header. Nothing is downloaded.
+issue), all as JSON or JSON lines; and CSV with a header (`url`, `title`, `body`, and what there is of `number`,
+`project`, `author`, `state`, `created_at`, `comments`). `download.py` gets them from GitHub.
 """
 
 from __future__ import annotations
@@ -107,9 +108,9 @@ def read_threads(paths: Iterable[Path], incomplete: list[str] | None = None) -> 
         for record in records:
             target = _comment_target(record)
             if target:
-                loose.append((target, _comment(record)))
+                loose.append((target, comment_of(record)))
                 continue
-            thread = _thread(record)
+            thread = thread_of(record)
             if thread is not None:
                 threads[thread.url] = thread
         if len(threads) + len(loose) == before:
@@ -172,7 +173,8 @@ def _comment_target(record: dict[str, Any]) -> str | None:
     return html.partition("#")[0] if isinstance(html, str) and "#issuecomment" in html else None
 
 
-def _thread(record: dict[str, Any]) -> Thread | None:
+def thread_of(record: dict[str, Any]) -> Thread | None:
+    """One issue as an export or the interface gives it; null where it has no title or address."""
     title = _text(record.get("title"))
     url = _text(record.get("html_url")) or _text(record.get("url"))
     number = _integer(record.get("number"))
@@ -206,11 +208,12 @@ def _thread(record: dict[str, Any]) -> Thread | None:
         labels=tuple(filter(None, (_label(label) for label in labels))) if isinstance(labels, list) else (),
         created_at=_text(record.get("created_at") or record.get("createdAt")) or None,
         closed_at=_text(record.get("closed_at") or record.get("closedAt")) or None,
-        comments=[_comment(c) if isinstance(c, dict) else Comment(_text(c)) for c in comments],
+        comments=[comment_of(c) if isinstance(c, dict) else Comment(_text(c)) for c in comments],
     )
 
 
-def _comment(record: dict[str, Any]) -> Comment:
+def comment_of(record: dict[str, Any]) -> Comment:
+    """One comment of an issue."""
     return Comment(
         _text(record.get("body")),
         _login(record.get("user") or record.get("author")),
