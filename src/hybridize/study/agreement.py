@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import permutations
 from statistics import NormalDist
 from typing import Final
@@ -63,12 +64,9 @@ def require() -> None:
     Raises:
         MissingStatistics: one is not installed.
     """
-    try:
-        import krippendorff
-        import scipy.stats
-        import statsmodels.stats.inter_rater  # noqa: F401
-    except ImportError as error:
-        raise MissingStatistics(f"agreement needs {error.name}: pip install 'hybridize[study]'") from error
+    for name in ("krippendorff", "scipy", "statsmodels"):
+        if find_spec(name) is None:
+            raise MissingStatistics(f"agreement needs {name}: pip install 'hybridize[study]'")
 
 
 def patterns(units: Iterable[Sequence[str]]) -> Counter[Pattern]:

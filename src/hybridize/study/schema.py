@@ -308,6 +308,18 @@ def connect(path: str | Path, *, create: bool = True) -> sqlite3.Connection:
     return connection
 
 
+def create(path: Path, version: int) -> sqlite3.Connection:
+    """A new database at an older version, without checks of references: for who fills in what was written then."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    with transaction(connection):
+        for script in MIGRATIONS[:version]:
+            for statement in _statements(script):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {version}")
+    return connection
+
+
 def _migrate(connection: sqlite3.Connection, path: str) -> None:
     """Run the scripts that the file has not seen, each in one transaction, safe against a second opener."""
     if _version(connection) == len(MIGRATIONS):
