@@ -129,7 +129,7 @@ def _unwanted(client: Client, one: dict[str, Any], wanted: Wanted) -> str | None
 
 def _depends(client: Client, name: str, dependencies: Iterable[str]) -> bool:
     """Whether one of the usual files names a dependency."""
-    pattern = re.compile("|".join(rf"(?<![\w.-]){re.escape(d)}(?![\w.])" for d in dependencies), re.IGNORECASE)
+    pattern = re.compile("|".join(rf"(?<![\w.-]){re.escape(d)}(?![\w.-])" for d in dependencies), re.IGNORECASE)
     files = ("requirements.txt", "pyproject.toml", "setup.py", "setup.cfg", "environment.yml")
     return any(pattern.search(_file(client, name, f"/contents/{file}")) for file in files)
 
