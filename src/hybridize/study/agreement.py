@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import permutations
 from statistics import NormalDist
-from typing import Final
+from typing import Any, Final
 
 Pattern = tuple[str, ...]
 """The labels that one item got, one per rater."""
@@ -180,7 +180,7 @@ def bootstrap(
         value = statistic({pattern: n for pattern, n in zip(population, counts, strict=True) if n})
         return math.nan if value is None else value
 
-    places = np.repeat(np.arange(len(population)), [table[pattern] for pattern in population])
+    places: Any = np.repeat(np.arange(len(population)), [table[pattern] for pattern in population])
     drawn = stats.bootstrap(
         (places,), of, n_resamples=resamples, vectorized=False, method="percentile", confidence_level=level,
         rng=np.random.default_rng(seed),

@@ -177,8 +177,9 @@ An empirical study of hybridization, made by `hybridize study` {__version__}.
 
 - `tables/`: the tables and findings, as Markdown, LaTeX and CSV; `figures/`: the figures, as PDF, SVG and PNG.
 - `codebook.json`: the names that raters chose from, with definitions.
-- `data/`: everything that was mined, rated and reconciled, one JSON object a line. `rating_event` is the history of each
-  rating, `provenance` says which command ran when, with which options and versions, on which commits, and what was searched for.
+- `data/`: everything that was mined, rated and reconciled, one JSON object a line. `rating_event` is the
+  history of each rating; `provenance` says which command ran when, with which options and versions, on which commits,
+  and what was searched for.
 - `manifest.json`: versions; `{_SUMS}`: checksums (`sha256sum -c {_SUMS}`).
 
 | file | rows |
@@ -187,8 +188,8 @@ An empirical study of hybridization, made by `hybridize study` {__version__}.
 
 `hybridize study bundle --open FILE --out study.db` makes a study of it again.
 
-People are pseudonyms ("rater-1", "author-1"), also inside texts as far as their names are known to the study; signatures,
-mail addresses and mentions are taken out. Repositories, commits and threads keep their addresses, and who follows them
+People are pseudonyms ("rater-1", "author-1"), also inside texts as far as their names are known to the study;
+signatures, mail addresses and mentions are taken out. Repositories, commits and threads keep their addresses, and who follows them
 finds their authors. The rights in mined code and texts are their authors'.
 """
 
