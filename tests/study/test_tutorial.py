@@ -43,6 +43,7 @@ def fill(path: Path, labels: list[str]) -> None:
         writer.writerows(rows)
 
 
+@pytest.mark.slow
 def test_the_tutorial_from_subjects_to_the_bundle_and_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

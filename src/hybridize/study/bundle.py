@@ -189,8 +189,8 @@ An empirical study of hybridization, made by `hybridize study` {__version__}.
 `hybridize study bundle --open FILE --out study.db` makes a study of it again.
 
 People are pseudonyms ("rater-1", "author-1"), also inside texts as far as their names are known to the study;
-signatures, mail addresses and mentions are taken out. Repositories, commits and threads keep their addresses, and who follows them
-finds their authors. The rights in mined code and texts are their authors'.
+signatures, mail addresses and mentions are taken out. Repositories, commits and threads keep their addresses,
+and who follows them finds their authors. The rights in mined code and texts are their authors'.
 """
 
 

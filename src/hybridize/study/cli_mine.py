@@ -53,7 +53,7 @@ def _add_profile(parser: argparse.ArgumentParser) -> None:
     choice.add_argument(
         "--profile",
         metavar="NAME|FILE",
-        help="what to look for: jax, numba, tensorflow, torch, or a TOML file (default: the database's, else tensorflow)",
+        help="what to look for: jax, numba, tensorflow, torch, or a TOML file (default: the database's or tensorflow)",
     )
     choice.add_argument("--keyword", metavar="NAME", help="a dotted name of an API that no profile is there for")
 

@@ -171,7 +171,7 @@ class Client:
         if error.code < 500:
             kind = Gone if error.code in (403, 404, 410, 451) else GitHubError
             raise kind(f"{url}: {error.code} {error.reason}")
-        return 2.0**attempt
+        return float(2**attempt)
 
     def _wait(self, seconds: float, reason: str) -> None:
         if seconds > self.patience:
