@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import secrets
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -31,6 +32,9 @@ def add_parser(subparsers: Any) -> None:
         "--raters-per-item", type=int, default=2, metavar="N", help="ratings before an item may be compared (default 2)"
     )
     parser.add_argument("--no-suggestions", action="store_true", help="hide what `study suggest` found")
+    parser.add_argument(
+        "--no-token", action="store_true", help="let everybody on this machine in, not only who has the address"
+    )
     parser.add_argument("--no-browser", action="store_true", help="don't open a browser")
     parser.add_argument("--rater", metavar="NAME", help="whose sheet; also who accepts with --accept-agreed")
     parser.add_argument("--round", metavar="ROUND", help="only this round's items (for CSV)")
@@ -95,7 +99,9 @@ def _serve(args: argparse.Namespace) -> int:
     from hybridize.study.label.server import DEFAULT_PORT, LabelServer, Settings
 
     port = DEFAULT_PORT if args.port is None else args.port
-    settings = Settings(args.database, args.raters_per_item, not args.no_suggestions)
+    settings = Settings(
+        args.database, args.raters_per_item, not args.no_suggestions, "" if args.no_token else secrets.token_urlsafe(16)
+    )
     try:
         server = LabelServer(settings, port)
     except (OSError, OverflowError) as error:

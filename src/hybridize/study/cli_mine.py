@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from hybridize.study import cli_network
 from hybridize.study import profile as profiles
 from hybridize.study.mined_set import SetError, moment, profile_of, tie, tie_options
 from hybridize.study.profile import Profile, ProfileError
@@ -101,9 +102,18 @@ def _add_issues(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "issues",
         help="import issue threads, keep those with the keyword, draw a sample",
-        description="Reads exported files only. Only threads with the literal keyword (with its period) are kept.",
+        description="Reads exported files, or asks GitHub's search (--download). Only threads with the literal keyword (with its period) are kept.",
     )
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="JSON, JSON lines or CSV")
+    parser.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE",
+        help="JSON or JSON lines as GitHub's interface, its search, `gh issue list --json` or an archive of it give them;"
+        " CSV with columns url, title, body",
+    )  # fmt: skip
+    parser.add_argument("--download", action="store_true", help="search GitHub for the keyword")
+    parser.add_argument("--repo", action="append", default=[], metavar="OWNER/NAME", help="only there (repeatable)")
+    parser.add_argument("--since", type=cli_network.day, metavar="DATE", help="opened on this day or later")
+    parser.add_argument("--until", type=cli_network.day, metavar="DATE", help="opened on this day or before")
+    cli_network.add_client(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="STUDY.db", help="the database; created if missing")
     _add_profile(parser)
     parser.add_argument("--keep-social", action="store_true", help="don't filter out social conversation")
@@ -277,22 +287,40 @@ def _print_categories(connection: Any) -> None:
 
 def run_issues(args: argparse.Namespace) -> int:
     """Exit code 0, or 2 on an error."""
+    from hybridize.study.download import DatabaseShelf, download
+    from hybridize.study.github import GitHubError
     from hybridize.study.issues import IssueError, draw_sample, import_threads, read_threads
     from hybridize.study.keyword import Keyword
 
-    if not args.files and args.sample is None:
-        return _fail("nothing to do: give files, --sample N, or both")
+    if not args.files and args.sample is None and not args.download:
+        return _fail("nothing to do: give files, --download, --sample N")
     if (args.sample is not None and args.sample < 0) or args.code_weight <= 0:
         return _fail("--sample and --code-weight must be positive")
 
     def work(connection: Any) -> int:
         keyword = Keyword(_profile(args, connection))
         tie(connection, keyword.profile)
-        if args.files:
+        asked: dict[str, object] = {}
+        if args.files or args.download:
+            incomplete: list[str] = []
+            threads = read_threads(args.files, incomplete)
+            if args.download:
+                found = download(
+                    cli_network.client_of(args, DatabaseShelf(connection)), keyword.profile.keyword, args.repo,
+                    args.since, args.until, lambda line: print(line, file=sys.stderr),
+                )  # fmt: skip
+                threads += found.threads
+                incomplete += found.incomplete
+                asked = {"queries": found.queries, "asked_at": found.asked_at, "found": found.total}
+                for name in found.missing:
+                    print(f"warning: GitHub knows no repository {name}", file=sys.stderr)
+            asked["incomplete"] = incomplete
+            for name in incomplete:
+                print(f"warning: the search was incomplete: {name}", file=sys.stderr)
             counts = import_threads(
                 connection,
-                read_threads(args.files),
-                ", ".join(path.name for path in args.files),
+                threads,
+                ", ".join([path.name for path in args.files] + ["GitHub"] * args.download),
                 keyword,
                 keep_social=args.keep_social,
                 dataset=args.dataset,
@@ -305,12 +333,12 @@ def run_issues(args: argparse.Namespace) -> int:
             drawn = draw_sample(connection, args.sample, args.seed, args.code_weight)
             print(f"{len(drawn)} threads drawn (seed {args.seed})")
         options = {k: v for k, v in vars(args).items() if k not in ("study_run", "out")}
-        record_provenance(connection, "issues", json.loads(json.dumps(options, default=str)))
+        record_provenance(connection, "issues", json.loads(json.dumps(options | asked, default=str)))
         return 0
 
     try:
         return _with_database(args.out, work, create=True)
-    except (IssueError, ValueError) as error:
+    except (IssueError, GitHubError, ValueError) as error:
         return _fail(str(error))
 
 
