@@ -12,6 +12,7 @@ import pytest
 from hybridize.study.bugfix import is_bug_fix
 from hybridize.study.history import Repository, web_address
 from hybridize.study.mine import MineOptions, Miner, MineResult, repository_name
+from hybridize.study.profile import built_in
 from hybridize.study.store import connect, file_changes
 from hybridize.study.suggest import suggest_all
 
@@ -306,7 +307,7 @@ def test_the_keyword_is_an_option(database, history):
     source = "import torch\n\n\ndef step(x):\n    return x\n"
     history.commit("start", {"a.py": source})
     history.commit("compiled", {"a.py": source.replace("def step", "@torch.compile\ndef step")})
-    mine(database, history.path, keyword="torch.compile")
+    mine(database, history.path, profile=built_in("torch"))
     assert subjects(database) == ["compiled"]
 
 

@@ -11,6 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
+from hybridize.study import profile as profiles
+from hybridize.study.profile import Profile
 from hybridize.study.store import DatabaseError, connect, record_provenance
 
 
@@ -32,7 +34,7 @@ def _add_mine(subparsers: Any) -> None:
         "repositories", nargs="+", metavar="REPO", help="a clone, bare or not, or a file that lists some"
     )
     parser.add_argument("--out", type=Path, required=True, metavar="STUDY.db", help="the database; created if missing")
-    parser.add_argument("--keyword", default="tf.function", help="dotted name of the API (default: %(default)s)")
+    _add_profile(parser)
     parser.add_argument(
         "--all-changes", action="store_true", help="select also changesets that fail the bug-fix filter"
     )
@@ -45,6 +47,29 @@ def _add_mine(subparsers: Any) -> None:
     parser.set_defaults(study_run=run_mine)
 
 
+def _add_profile(parser: argparse.ArgumentParser) -> None:
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--profile",
+        metavar="NAME|FILE",
+        help="what to look for: jax, numba, tensorflow, torch, or a TOML file (default: the database's, else tensorflow)",
+    )
+    choice.add_argument("--keyword", metavar="NAME", help="a dotted name of an API that no profile is there for")
+
+
+def _profile(args: argparse.Namespace, connection: Any = None) -> Profile:
+    """What the command line asks for, else what the database was mined with.
+
+    Raises:
+        ProfileError: there is no such profile.
+    """
+    if args.profile:
+        return profiles.load(args.profile)
+    if args.keyword:
+        return profiles.for_keyword(args.keyword)
+    return profiles.built_in()
+
+
 def _add_suggest(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "suggest",
@@ -52,7 +77,7 @@ def _add_suggest(subparsers: Any) -> None:
         description="Compares syntax trees before and after. A suggestion never counts as a rating.",
     )
     parser.add_argument("database", type=Path, metavar="STUDY.db")
-    parser.add_argument("--keyword", default="tf.function", help="as it was mined (default: %(default)s)")
+    _add_profile(parser)
     parser.add_argument("--again", action="store_true", help="also where there are suggestions already")
     parser.add_argument(
         "--no-rules", action="store_true", help="don't ask which rules fire before and not after; far faster"
@@ -68,7 +93,7 @@ def _add_issues(subparsers: Any) -> None:
     )
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="JSON, JSON lines or CSV")
     parser.add_argument("--out", type=Path, required=True, metavar="STUDY.db", help="the database; created if missing")
-    parser.add_argument("--keyword", default="tf.function", help="(default: %(default)s)")
+    _add_profile(parser)
     parser.add_argument("--keep-social", action="store_true", help="don't filter out social conversation")
     parser.add_argument("--sample", type=int, metavar="N", help="select N threads at random, the rest is set aside")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (default: %(default)s)")
@@ -93,18 +118,17 @@ def _add_export(subparsers: Any) -> None:
 def run_mine(args: argparse.Namespace) -> int:
     """Exit code 0; 1 if some repository or commit could not be read; 2 if none could, or on a usage error."""
     from hybridize.study.history import GitError, Repository
-    from hybridize.study.keyword import Keyword
     from hybridize.study.mine import MineOptions, Miner, repository_name
 
     try:
-        Keyword(args.keyword)
+        profile = _profile(args)
         paths = expand(args.repositories)
     except (ValueError, OSError) as error:
         return _fail(str(error))
     if not paths:
         return _fail("no repository to mine")
     options = MineOptions(
-        keyword=args.keyword,
+        profile=profile,
         all_changes=args.all_changes,
         notebooks=args.notebooks,
         since=args.since,
@@ -186,14 +210,14 @@ def run_suggest(args: argparse.Namespace) -> int:
     def work(connection: Any) -> int:
         count = suggest_all(
             connection,
-            Keyword(args.keyword),
+            Keyword(_profile(args)),
             args.rules,
             again=args.again,
             progress=lambda n, all_: bar.show(f"{n} of {all_}"),
         )
         bar.clear()
         record_provenance(
-            connection, "suggest", {"keyword": args.keyword, "again": args.again, "rules": args.rules is not None}
+            connection, "suggest", {"profile": _profile(args).name, "again": args.again, "rules": args.rules is not None}
         )
         print(f"{count} changesets")
         for row in connection.execute(
@@ -233,12 +257,12 @@ def run_issues(args: argparse.Namespace) -> int:
                 connection,
                 read_threads(args.files),
                 ", ".join(path.name for path in args.files),
-                Keyword(args.keyword),
+                Keyword(_profile(args)),
                 keep_social=args.keep_social,
                 dataset=args.dataset,
             )
             print(
-                f"{counts.threads} threads, {counts.with_keyword} with {args.keyword}, {counts.kept} of them kept;"
+                f"{counts.threads} threads, {counts.with_keyword} with {_profile(args).keyword}, {counts.kept} of them kept;"
                 f" {counts.social} of {counts.comments} comments are social conversation"
             )
         if args.sample is not None:

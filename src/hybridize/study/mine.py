@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from hybridize.study import history, notebook, requirements
+from hybridize.study import profile as profiles
 from hybridize.study.bugfix import is_bug_fix
 from hybridize.study.history import Blobs, GitError, RawCommit, RawFile, Repository
 from hybridize.study.keyword import Keyword
+from hybridize.study.profile import Profile
 from hybridize.study.mined import Mined, MinedFile, function_changes, keep_changeset
 from hybridize.study.store import now, transaction
 from hybridize.study.uses import find_uses
@@ -34,7 +36,7 @@ Progress = Callable[[str, int, int], None]
 class MineOptions:
     """What to mine. `all_changes` also selects changesets that the bug-fix filter does not keep."""
 
-    keyword: str = "tf.function"
+    profile: Profile = field(default_factory=profiles.built_in)
     all_changes: bool = False
     notebooks: bool = False
     since: str | None = None
@@ -113,7 +115,7 @@ class Miner:
         self.connection = connection
         self.repository = repository
         self.options = options
-        self.keyword = Keyword(options.keyword)
+        self.keyword = Keyword(options.profile)
         self.result = MineResult(name)
         self.cache: OrderedDict[tuple[str, bool], Content] = OrderedDict()
 

@@ -39,7 +39,8 @@ class Wrappers:
     def names(self) -> tuple[str, ...]:
         """What the makers are called where they are defined, in order."""
         try:
-            listing = self._repository.run("grep", "-lzIF", "-e", self._keyword.text, "HEAD", "--", "*.py")
+            spellings = [word for spelling in self._keyword.profile.spellings for word in ("-e", spelling)]
+            listing = self._repository.run("grep", "-lzIF", *spellings, "HEAD", "--", "*.py")
         except GitError:  # no match, or no commit
             return ()
         found: set[str] = set()
@@ -50,13 +51,13 @@ class Wrappers:
             if text is not None and self._made.search(text):
                 found |= {name for name, _ in find_uses(text, self._keyword).makers}
         # One called as the API's last name stands in nearly every file: looking there takes forty times as long.
-        found.discard(self._keyword.leaf)
+        found -= {*self._keyword.leaves}
         return tuple(sorted(name for name in found if len(name) >= SHORTEST_NAME and name.isidentifier()))
 
     @cached_property
     def _made(self) -> re.Pattern[str]:
         """A line that may make a maker: what stands there is given a plain name, or returned."""
-        return re.compile(rf"^\s*(?:return\b|\w+\s*=)[^\n]*\b{re.escape(self._keyword.leaf)}\b", re.MULTILINE)
+        return re.compile(rf"^\s*(?:return\b|\w+\s*=)[^\n]*\b(?:{'|'.join(self._keyword.leaves)})\b", re.MULTILINE)
 
     @cached_property
     def pattern(self) -> str:
