@@ -1,11 +1,11 @@
-"""Draws changesets of a mined study for the labelled set of `hybridize study suggest`, and writes sheets to label them on.
+"""Draws changesets of a mined study for the labelled set of `study suggest`, and writes sheets to label them on.
 
     python scripts/study_sheets.py MINED.db OUT [--seed S]
 
-The rule: of each repository at most eight changesets that the bug-fix filter keeps and two others that touch a use, those
-with the least SHA-256 of seed and commit. Repositories go to the unseen third, in the order of their SHA-256 of seed and
-name, until it has a third of the changesets; the rest is for developing. Each sheet has some fifty changesets: a text to
-read (message, and the diff near what was mined) and a table to fill in. No sheet mixes the two parts.
+The rule: of each repository at most eight changesets that the bug-fix filter keeps and two others that touch a use,
+those with the least SHA-256 of seed and commit. Repositories go to the unseen third, in the order of their SHA-256 of
+seed and name, until it has a third of the changesets; the rest is for developing. Each sheet has some fifty
+changesets: a text to read (message, and the diff near what was mined) and a table to fill in.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def draw(connection: sqlite3.Connection, seed: str) -> list[tuple[str, str, sqli
 
     rows = connection.execute(
         "SELECT c.*, r.name, r.path, (SELECT group_concat(h.uses_before_json || h.uses_after_json) FROM file_change f"
-        " JOIN change h ON h.file_change_id = f.id WHERE f.changeset_id = c.id) AS uses FROM changeset c JOIN repository r"
-        " ON r.id = c.repository_id WHERE c.is_bug_fix OR c.touches_use"
+        " JOIN change h ON h.file_change_id = f.id WHERE f.changeset_id = c.id) AS uses"
+        " FROM changeset c JOIN repository r ON r.id = c.repository_id WHERE c.is_bug_fix OR c.touches_use"
     ).fetchall()
     rows.sort(key=lambda row: (row["name"], order(row["sha"])))
     chosen: list[list[sqlite3.Row]] = []
@@ -111,7 +111,7 @@ def write(stem: Path, rows: list[tuple[str, sqlite3.Row]]) -> None:
 def near(row: sqlite3.Row) -> str:
     """The part of the diff that is near what was mined, cut to size; every other file by name."""
     telling = re.compile("|".join([TELLING, *sorted({re.escape(name) for name in MAKER.findall(row["uses"] or "")})]))
-    paths = ("*.py", "*.ipynb", "*requirements*.txt", "setup.*", "pyproject.toml")
+    paths = ("*.py", "*requirements*.txt", "setup.*", "pyproject.toml")
     command = ["git", "--git-dir", row["path"], "show", "-M", f"-U{NEAR}", "--format=", row["sha"], "--", *paths]
     diff = subprocess.run(command, capture_output=True, check=False).stdout.decode("utf-8", "replace")
     kept: list[str] = []

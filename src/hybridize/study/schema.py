@@ -251,7 +251,11 @@ ALTER TABLE file_change ADD COLUMN outside_before_json TEXT NOT NULL DEFAULT '[]
 ALTER TABLE file_change ADD COLUMN outside_after_json TEXT NOT NULL DEFAULT '[]';
 """
 
-MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2)
+_VERSION_CONFIDENCE: Final = """
+ALTER TABLE suggestion ADD COLUMN confidence REAL;  -- how likely a rater would name this kind, 0 to 1
+"""
+
+MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2, _VERSION_CONFIDENCE)
 """Script `i` takes a database from version `i` to `i + 1`. Append only; a released script never changes."""
 
 
