@@ -32,7 +32,7 @@ from hybridize.study.suggest import KINDS, Prepared, prepare
 ROOT = Path(__file__).parent.parent
 LABELS = ROOT / "benchmarks" / "study_labels.tsv"
 MODEL = ROOT / "src" / "hybridize" / "study" / "data" / "suggest_model.json"
-FOLDS, STRENGTH = 10, 0.3
+FOLDS, STRENGTH = 10, 1.0
 
 
 @dataclass
@@ -137,14 +137,14 @@ def report(title: str, all_: Sequence[Case], guesses: Sequence[dict[str, float]]
     table = [[int(np.sum((hits[0] == x) & (hits[1] == y))) for y in (True, False)] for x in (True, False)]
     print(f"\nModel against rules (McNemar, exact): p = {mcnemar(table, exact=True).pvalue:.3f}\n")
     print("| label | suggested | times |\n|---|---|---|")
-    for (label, answer), times in Counter((l, a[0]) for l, a in zip(labels, model, strict=True)).most_common():
+    for (label, answer), times in Counter((l, a[0]) for l, a in zip(labels, rules, strict=True)).most_common():
         print(f"| {label} | {answer} | {times} |")
     print("\n| confidence | changesets | mean confidence | right |\n|---|---|---|---|")
-    sure = np.array([g.get(a[0], 0.0) for g, a in zip(guesses, model, strict=True)])
+    sure = np.array([g.get(a[0], 0.0) for g, a in zip(guesses, rules, strict=True)])
     for low, high in ((0, 0.6), (0.6, 0.8), (0.8, 0.9), (0.9, 0.95), (0.95, 1.01)):
         chosen = (sure >= low) & (sure < high)
         if chosen.any():
-            right = int(hits[1][chosen].sum())
+            right = int(hits[0][chosen].sum())
             print(f"| {low} to {min(high, 1)} | {chosen.sum()} | {sure[chosen].mean():.2f} | {right / chosen.sum():.2f} |")
     print()
 

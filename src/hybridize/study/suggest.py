@@ -47,6 +47,8 @@ KINDS: Final[tuple[Kind, ...]] = (
 
 COMMENT: Final = "a comment"
 """Where a use was before it came back, if not in the history."""
+REWRITE: Final = 3
+"""Where so many times more functions came or went whole than were changed, the changeset is a rewrite."""
 REVERTING: Final = ("revert", "undo", "restore", "bring back", "put back", "re-add", "readd", "back out")
 
 
@@ -96,9 +98,10 @@ def suggest(
 def ranked(
     groups: Groups, found: dict[Kind, tuple[Evidence, ...]], message: str, upgrades: Sequence[Evidence]
 ) -> list[Suggestion]:
-    """The kinds that were found by the model's confidence."""
+    """The kinds that were found: the primary one by the rules, the rest by the model's confidence."""
     confidences = suggest_model.shipped().confidences(groups.features(message, bool(upgrades)))
-    order = sorted(found, key=lambda kind: -confidences.get(kind, 0.0))
+    primary = groups.primary(message)
+    order = sorted(found, key=lambda kind: (kind != primary, -confidences.get(kind, 0.0)))
     return [Suggestion(kind, found[kind], round(confidences.get(kind, 0.0), 3)) for kind in order]
 
 
@@ -234,20 +237,22 @@ class Groups:
             gained, lost = len(self.added) or len(self.new), len(self.removed) or len(self.gone)
             if max(gained, lost) <= 3 * min(gained, lost):
                 return "relocate"
-        if changed and changed >= len(self.carried):
+        whole = len(self.new) + len(self.gone)
+        if changed and changed >= len(self.carried) and whole < REWRITE * changed:
             most = max(len(self.added), len(self.removed), arguments)
             if len(self.added) == most:
                 return self._add()
             return argument_kind if arguments == most else "remove_decorator"
-        if self.carried:
+        if len(self.carried) > max(whole, changed):
             return "relocate"
-        # Code that came or went as a whole: of interest only if the message says so.
-        if (self.new or self.gone) and suggest_model.speaks(message, sorted(self.keyword.spellings)):
+        # Code that came or went as a whole: of interest only if the message says so; a test is a test.
+        tests = all("test" in event.path.lower() for event in (*self.new, *self.gone))
+        if not changed and not tests and suggest_model.asks(message, sorted(self.keyword.spellings)):
             if self.new and len(self.new) >= 2 * len(self.gone):
                 return self._add()
             if self.gone and len(self.gone) >= 3 * len(self.new):
                 return "remove_decorator"
-        return "upgrade_library" if self.upgraded and not self.new and not self.gone else "other"
+        return "upgrade_library" if self.upgraded and not whole and not changed else "other"
 
     def _add(self) -> Kind:
         return "re_add" if 2 * len(self.again) >= len(self.added or self.new) and self.again else "add_decorator"

@@ -87,3 +87,10 @@ def speaks(message: str, names: Sequence[str]) -> bool:
     subject, _, body = message.partition("\n")
     text = message if len(body) < 300 else subject
     return bool(WORDS["hybridization"].search(text)) or any(name in text for name in names)
+
+
+def asks(message: str, names: Sequence[str]) -> bool:
+    """Whether the message says that making functions hybrid, or no longer so, is what the changeset is for."""
+    api = "|".join([*map(re.escape, names), "decorator", "graph mode for"])
+    verb = r"add\w*|wrap\w*|us(?:e|ing)|with|through|enabl\w*|remov\w*|drop\w*|accelerat\w*|made in|convert\w*|decorat\w*"
+    return bool(re.search(rf"\b(?:{verb})\W+(?:[\w`@]+\W+){{0,3}}?[`@]*(?:{api})", message, re.IGNORECASE))
