@@ -79,7 +79,9 @@ def agreement(rows: Sequence[dict[str, str]]) -> None:
     kappa = cohens_kappa(to_table(np.array(both))[0])
     same = sum(one == two for one, two in both)
     low, high = kappa.kappa_low, kappa.kappa_upp
-    print(f"Two passes over {len(both)}: the same label {same} times, kappa {kappa.kappa:.2f} ({low:.2f} to {high:.2f})\n")
+    print(
+        f"Two passes over {len(both)}: the same label {same} times, kappa {kappa.kappa:.2f} ({low:.2f} to {high:.2f})\n"
+    )
 
 
 def cases(connection: sqlite3.Connection, rows: Sequence[dict[str, str]]) -> list[Case]:
@@ -145,7 +147,9 @@ def report(title: str, all_: Sequence[Case], guesses: Sequence[dict[str, float]]
         chosen = (sure >= low) & (sure < high)
         if chosen.any():
             right = int(hits[0][chosen].sum())
-            print(f"| {low} to {min(high, 1)} | {chosen.sum()} | {sure[chosen].mean():.2f} | {right / chosen.sum():.2f} |")
+            print(
+                f"| {low} to {min(high, 1)} | {chosen.sum()} | {sure[chosen].mean():.2f} | {right / chosen.sum():.2f} |"
+            )
     print()
 
 

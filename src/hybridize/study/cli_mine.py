@@ -80,7 +80,11 @@ def _add_suggest(subparsers: Any) -> None:
     _add_profile(parser)
     parser.add_argument("--again", action="store_true", help="also where there are suggestions already")
     parser.add_argument(
-        "--no-rules", action="store_true", help="don't ask which rules fire before and not after; far faster"
+        "--rules",
+        action="store_true",
+        dest="ask_rules",
+        help="also say which rules fire before and not after, and a problem category by them; slow, and the category"
+        " was right less often than always saying the most frequent one",
     )
     parser.set_defaults(study_run=run_suggest, rules=None)
 
@@ -217,7 +221,9 @@ def run_suggest(args: argparse.Namespace) -> int:
         )
         bar.clear()
         record_provenance(
-            connection, "suggest", {"profile": _profile(args).name, "again": args.again, "rules": args.rules is not None}
+            connection,
+            "suggest",
+            {"profile": _profile(args).name, "again": args.again, "rules": args.rules is not None},
         )
         print(f"{count} changesets")
         for row in connection.execute(

@@ -106,9 +106,7 @@ class Keyword:
     def _imported(self) -> re.Pattern[bytes]:
         """`from tensorflow import function`, over several lines too."""
         leaf = "|".join(self.leaves)
-        return re.compile(
-            rf"\bfrom\s+(?:{self._top})[\w.]*\s+import\s+(?:\([^)]*|[^\n(]*)\b(?:{leaf})\b".encode()
-        )
+        return re.compile(rf"\bfrom\s+(?:{self._top})[\w.]*\s+import\s+(?:\([^)]*|[^\n(]*)\b(?:{leaf})\b".encode())
 
     @cached_property
     def _module_alias(self) -> re.Pattern[bytes]:

@@ -156,7 +156,9 @@ def _span(first: int | None, last: int | None) -> tuple[int, int] | None:
 
 def suggestions(connection: sqlite3.Connection, item: str) -> list[SuggestionRow]:
     """The suggestions on an item, the primary one first."""
-    rows = connection.execute("SELECT * FROM suggestion WHERE item = ? ORDER BY is_primary DESC, confidence DESC, kind", (item,))
+    rows = connection.execute(
+        "SELECT * FROM suggestion WHERE item = ? ORDER BY is_primary DESC, confidence DESC, kind", (item,)
+    )
     return [
         SuggestionRow(
             row["item"],

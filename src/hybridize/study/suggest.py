@@ -146,7 +146,9 @@ def _owner(function: Function) -> str:
 
 
 def _conditions(event: Event) -> bool:
-    return {use.condition for use in event.before} != {use.condition for use in event.after}
+    """Whether a wrapping call came under a condition or lost one; a decorator stands where its function does."""
+    before, after = ({use.condition for use in side if use.role == "wrap"} for side in (event.before, event.after))
+    return bool(before) and bool(after) and (before == {""}) != (after == {""})
 
 
 def _commented(pairs: Sequence[FilePair], keyword: Keyword) -> frozenset[tuple[str, str]]:
@@ -382,9 +384,7 @@ def prepare(connection: sqlite3.Connection, item: str, keyword: Keyword = DEFAUL
         after = EMPTY if file.after is None else find_uses(file.after, keyword, file.outside_after)
         pairs.append(FilePair(file.path_before, file.path_after, before, after))
     message = f"{row['subject']}\n{row['body']}".strip()
-    groups, found = examine(
-        pairs, keyword, lambda event: _earlier_removal(connection, row, event), message, upgrades
-    )
+    groups, found = examine(pairs, keyword, lambda event: _earlier_removal(connection, row, event), message, upgrades)
     return Prepared(row, tuple(files), tuple(pairs), tuple(upgrades), message, groups, found)
 
 
@@ -468,10 +468,13 @@ def suggest_all(
     again: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Suggest on every mined changeset that has none yet (or on all, `again`); says how many."""
+    """Suggest on every selected changeset that has no suggestion yet (or on all, `again`); says how many."""
     where = "" if again else " AND NOT EXISTS (SELECT 1 FROM suggestion s WHERE s.item = i.id)"
     items = [
-        row[0] for row in connection.execute(f"SELECT i.id FROM item i WHERE i.kind = 'commit'{where} ORDER BY i.id")
+        row[0]
+        for row in connection.execute(
+            f"SELECT i.id FROM item i WHERE i.kind = 'commit' AND i.selected{where} ORDER BY i.id"
+        )
     ]
     sides = Sides(connection)
     try:
