@@ -63,7 +63,7 @@ def main() -> None:
     guesses = cross_validated(develop)
     report("Developing part, cross-validated over repositories", develop, guesses)
     if args.write:
-        write(develop)
+        write(develop, guesses)
     if args.unseen:
         unseen = cases(connection, [row for row in rows if row["part"] == "unseen"])
         model = suggest_model.shipped()
@@ -132,9 +132,12 @@ def report(title: str, all_: Sequence[Case], guesses: Sequence[dict[str, float]]
     size = len(all_)
     print(f"### {title}: {size} changesets of {len({case.repository for case in all_})} repositories\n")
     print("| suggestion | main right | main or second right |\n|---|---|---|")
+    said = [n for n, label in enumerate(labels) if label != "other"]
     for name, answers in (("always the most frequent label", [[majority]] * size), ("rules", rules), ("model", model)):
         main_, either = (sum(l in a[:n] for l, a in zip(labels, answers, strict=True)) for n in (1, 2))
         print(f"| {name} | {part(main_, size)} | {part(either, size)} |")
+    named = sum(rules[n][0] == labels[n] for n in said)
+    print(f"\nOf those with a label that is not `other` the rules name {part(named, len(said))}.")
     hits = [np.array([a[0] == l for a, l in zip(answers, labels, strict=True)]) for answers in (rules, model)]
     table = [[int(np.sum((hits[0] == x) & (hits[1] == y))) for y in (True, False)] for x in (True, False)]
     print(f"\nModel against rules (McNemar, exact): p = {mcnemar(table, exact=True).pvalue:.3f}\n")
@@ -142,8 +145,9 @@ def report(title: str, all_: Sequence[Case], guesses: Sequence[dict[str, float]]
     for (label, answer), times in Counter((l, a[0]) for l, a in zip(labels, rules, strict=True)).most_common():
         print(f"| {label} | {answer} | {times} |")
     print("\n| confidence | changesets | mean confidence | right |\n|---|---|---|---|")
-    sure = np.array([g.get(a[0], 0.0) for g, a in zip(guesses, rules, strict=True)])
-    for low, high in ((0, 0.6), (0.6, 0.8), (0.8, 0.9), (0.9, 0.95), (0.95, 1.01)):
+    calibrated = suggest_model.shipped().calibrated
+    sure = np.array([calibrated(g.get(a[0], 0.0)) for g, a in zip(guesses, rules, strict=True)])
+    for low, high in ((0, 0.75), (0.75, 0.85), (0.85, 0.95), (0.95, 1.01)):
         chosen = (sure >= low) & (sure < high)
         if chosen.any():
             right = int(hits[0][chosen].sum())
@@ -159,7 +163,7 @@ def part(count: int, size: int) -> str:
     return f"{count} of {size} = {100 * count / size:.1f}% ({100 * low:.0f} to {100 * high:.0f})"
 
 
-def write(train: Sequence[Case]) -> None:
+def write(train: Sequence[Case], guesses: Sequence[dict[str, float]]) -> None:
     """The coefficients as data, fitted on the whole developing part."""
     vectorizer, model = fitted(train)
     data = {
@@ -172,6 +176,11 @@ def write(train: Sequence[Case]) -> None:
     for kind in data["kinds"]:
         data["weights"].append([round(float(value), 4) for value in model.coef_[order.index(kind)]])
         data["intercepts"].append(round(float(model.intercept_[order.index(kind)]), 4))
+    sure = LogisticRegression(C=1e6).fit(
+        [[suggest_model.log_odds(guess.get(case.rule, 0.0))] for case, guess in zip(train, guesses, strict=True)],
+        [case.rule == case.label for case in train],
+    )
+    data["calibration"] = [round(float(sure.coef_[0][0]), 4), round(float(sure.intercept_[0]), 4)]
     MODEL.write_text(json.dumps(data, indent=None, separators=(",", ":")).replace("],[", "],\n[") + "\n", "utf-8")
 
 

@@ -237,7 +237,8 @@ def test_a_wrapping_call_put_under_a_condition_goes():
 def test_confidences_are_shares_and_clear_cases_are_surer():
     def first(before: str, after: str) -> float:
         found = suggest([FilePair("a.py", "a.py", find_uses(IMPORT + before), find_uses(IMPORT + after))])
-        assert all(0 <= s.confidence <= 1 for s in found) and sum(s.confidence for s in found) <= 1.01
+        assert all(0 <= s.confidence <= 1 for s in found)
+        assert sum(s.confidence for s in found) <= 1.01
         return found[0].confidence
 
     assert first(F, HF) > first(HF + G, F + HG)
@@ -296,7 +297,8 @@ def test_a_library_upgrade_by_itself_and_beside(database, history):
     history.commit("both", {"a.py": IMPORT + HF, "requirements.txt": "tensorflow>=2.3\n"})
     history.commit("text", {"a.py": IMPORT + HF + "# tf.function\n", "requirements.txt": "tensorflow>=2.4\n"})
     found = suggested(database, history)
-    assert found["both"][0] == "add_decorator" and "upgrade_library" in found["both"]
+    assert found["both"][0] == "add_decorator"
+    assert "upgrade_library" in found["both"]
     assert found["text"] == ["upgrade_library", "other"]
 
 

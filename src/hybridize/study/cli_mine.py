@@ -208,6 +208,7 @@ def run_suggest(args: argparse.Namespace) -> int:
     """Exit code 0, or 2 on an error."""
     from hybridize.study.keyword import Keyword
     from hybridize.study.suggest import suggest_all
+    from hybridize.study.suggest_model import UNSURE
 
     bar = Bar(sys.stderr)
 
@@ -230,6 +231,10 @@ def run_suggest(args: argparse.Namespace) -> int:
             "SELECT kind, count(*) AS number FROM suggestion WHERE is_primary GROUP BY kind ORDER BY number DESC, kind"
         ):
             print(f"{row['number']:6}  {row['kind'].replace('_', ' ')}")
+        (unsure,) = connection.execute(
+            "SELECT count(*) FROM suggestion WHERE is_primary AND confidence < ?", (UNSURE,)
+        ).fetchone()
+        print(f"{unsure} of them unsure (confidence below {UNSURE})")
         if args.rules is not None:
             _print_categories(connection)
         return 0

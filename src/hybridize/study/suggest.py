@@ -99,10 +99,15 @@ def ranked(
     groups: Groups, found: dict[Kind, tuple[Evidence, ...]], message: str, upgrades: Sequence[Evidence]
 ) -> list[Suggestion]:
     """The kinds that were found: the primary one by the rules, the rest by the model's confidence."""
-    confidences = suggest_model.shipped().confidences(groups.features(message, bool(upgrades)))
+    model = suggest_model.shipped()
+    confidences = model.confidences(groups.features(message, bool(upgrades)))
     primary = groups.primary(message)
-    order = sorted(found, key=lambda kind: (kind != primary, -confidences.get(kind, 0.0)))
-    return [Suggestion(kind, found[kind], round(confidences.get(kind, 0.0), 3)) for kind in order]
+    sure = model.calibrated(confidences.get(primary, 0.0))
+    left = 1 - sure
+    rest = sorted((kind for kind in found if kind != primary), key=lambda kind: -confidences.get(kind, 0.0))
+    total = sum(share for kind, share in confidences.items() if kind != primary) or 1.0
+    shares = {primary: sure} | {kind: left * confidences.get(kind, 0.0) / total for kind in rest}
+    return [Suggestion(kind, found[kind], round(share, 3)) for kind, share in shares.items()]
 
 
 def examine(

@@ -29,18 +29,22 @@ WORDS: Final[dict[str, re.Pattern[str]]] = {
         "style": r"format|lint|style|black\b|yapf|pep8|typo|docstring|comment",
     }.items()
 }
-UNSURE: Final = 0.6
-"""Below this confidence a suggestion is called unsure."""
+UNSURE: Final = 0.75
+"""Below this confidence a primary suggestion is called unsure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Coefficients: one row of weights (by feature) and an intercept for each kind."""
+    """Coefficients: one row of weights (by feature) and an intercept for each kind.
+
+    `calibration` is slope and offset, in log-odds, from the probability of the rules' kind to how often it was right.
+    """
 
     kinds: tuple[str, ...]
     features: tuple[str, ...]
     weights: tuple[tuple[float, ...], ...]
     intercepts: tuple[float, ...]
+    calibration: tuple[float, float] = (1.0, 0.0)
 
     def confidences(self, features: Mapping[str, float]) -> dict[str, float]:
         """The probability of each kind; they sum to 1."""
@@ -53,13 +57,26 @@ class Model:
         powers = [math.exp(score - highest) for score in scores]
         return {kind: power / sum(powers) for kind, power in zip(self.kinds, powers, strict=True)}
 
+    def calibrated(self, probability: float) -> float:
+        """How often the rules were right where the model gave their kind this probability."""
+        slope, offset = self.calibration
+        return 1 / (1 + math.exp(-(slope * log_odds(probability) + offset)))
+
+
+def log_odds(probability: float) -> float:
+    """The logarithm of the odds, with the ends held off."""
+    held = min(max(probability, 0.001), 0.999)
+    return math.log(held / (1 - held))
+
 
 @cache
 def shipped() -> Model:
     """The model that comes with the package."""
     data = json.loads(files("hybridize.study").joinpath("data", "suggest_model.json").read_text(encoding="utf-8"))
     weights = tuple(tuple(row) for row in data["weights"])
-    return Model(tuple(data["kinds"]), tuple(data["features"]), weights, tuple(data["intercepts"]))
+    return Model(
+        tuple(data["kinds"]), tuple(data["features"]), weights, tuple(data["intercepts"]), tuple(data["calibration"])
+    )
 
 
 def features(
