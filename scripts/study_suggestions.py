@@ -134,15 +134,15 @@ def report(title: str, all_: Sequence[Case], guesses: Sequence[dict[str, float]]
     print("| suggestion | main right | main or second right |\n|---|---|---|")
     said = [n for n, label in enumerate(labels) if label != "other"]
     for name, answers in (("always the most frequent label", [[majority]] * size), ("rules", rules), ("model", model)):
-        main_, either = (sum(l in a[:n] for l, a in zip(labels, answers, strict=True)) for n in (1, 2))
+        main_, either = (sum(label in a[:n] for label, a in zip(labels, answers, strict=True)) for n in (1, 2))
         print(f"| {name} | {part(main_, size)} | {part(either, size)} |")
     named = sum(rules[n][0] == labels[n] for n in said)
     print(f"\nOf those with a label that is not `other` the rules name {part(named, len(said))}.")
-    hits = [np.array([a[0] == l for a, l in zip(answers, labels, strict=True)]) for answers in (rules, model)]
+    hits = [np.array([a[0] == label for a, label in zip(answers, labels, strict=True)]) for answers in (rules, model)]
     table = [[int(np.sum((hits[0] == x) & (hits[1] == y))) for y in (True, False)] for x in (True, False)]
     print(f"\nModel against rules (McNemar, exact): p = {mcnemar(table, exact=True).pvalue:.3f}\n")
     print("| label | suggested | times |\n|---|---|---|")
-    for (label, answer), times in Counter((l, a[0]) for l, a in zip(labels, rules, strict=True)).most_common():
+    for (label, answer), times in Counter((label, a[0]) for label, a in zip(labels, rules, strict=True)).most_common():
         print(f"| {label} | {answer} | {times} |")
     print("\n| confidence | changesets | mean confidence | right |\n|---|---|---|---|")
     calibrated = suggest_model.shipped().calibrated
@@ -177,7 +177,7 @@ def write(train: Sequence[Case], guesses: Sequence[dict[str, float]]) -> None:
         data["weights"].append([round(float(value), 4) for value in model.coef_[order.index(kind)]])
         data["intercepts"].append(round(float(model.intercept_[order.index(kind)]), 4))
     sure = LogisticRegression(C=1e6).fit(
-        [[suggest_model.log_odds(guess.get(case.rule, 0.0))] for case, guess in zip(train, guesses, strict=True)],
+        [[guess.get(case.rule, 0.0)] for case, guess in zip(train, guesses, strict=True)],
         [case.rule == case.label for case in train],
     )
     data["calibration"] = [round(float(sure.coef_[0][0]), 4), round(float(sure.intercept_[0]), 4)]

@@ -51,8 +51,8 @@ class Event:
     """What happened to the uses of one function, wrapped expression or alias.
 
     `existed` and `exists` say whether that function (or, for a wrapped expression, the scope around it) was there
-    before
-    and is there after. `other_file` says that the function is in another file than before. `weak` marks aliases and mentions, which make nothing hybrid by themselves.
+    before and is there after. `other_file` says that the function is in another file than before. `weak` marks
+    aliases and mentions, which make nothing hybrid by themselves.
     """
 
     kind: EventKind

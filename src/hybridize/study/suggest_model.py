@@ -18,7 +18,7 @@ from typing import Final
 WORDS: Final[dict[str, re.Pattern[str]]] = {
     name: re.compile(pattern, re.IGNORECASE)
     for name, pattern in {
-        "hybridization": r"\w*function[_ ]?decorator|decorator|auto_?graph|eager|graph mode|retrac|recompil|\bjit|\bxla",
+        "hybridization": r"decorator|auto_?graph|eager|graph mode|retrac|recompil|\bjit|\bxla",
         "adding": r"\badd(?:s|ed|ing)?\b|enabl|introduc|\bnew\b",
         "removing": r"remov|delet|disabl|\bdrop|obsolete|redundant|spurious",
         "moving": r"\bmov(?:e|ed|es|ing)\b|refactor|renam|clean|split|reorgani|restructur|relocat",
@@ -29,7 +29,7 @@ WORDS: Final[dict[str, re.Pattern[str]]] = {
         "style": r"format|lint|style|black\b|yapf|pep8|typo|docstring|comment",
     }.items()
 }
-UNSURE: Final = 0.75
+UNSURE: Final = 0.85
 """Below this confidence a primary suggestion is called unsure."""
 
 
@@ -37,7 +37,8 @@ UNSURE: Final = 0.75
 class Model:
     """Coefficients: one row of weights (by feature) and an intercept for each kind.
 
-    `calibration` is slope and offset, in log-odds, from the probability of the rules' kind to how often it was right.
+    `calibration` is slope and offset of a logistic curve from the probability of the rules' kind to how often that kind
+    was right.
     """
 
     kinds: tuple[str, ...]
@@ -60,13 +61,7 @@ class Model:
     def calibrated(self, probability: float) -> float:
         """How often the rules were right where the model gave their kind this probability."""
         slope, offset = self.calibration
-        return 1 / (1 + math.exp(-(slope * log_odds(probability) + offset)))
-
-
-def log_odds(probability: float) -> float:
-    """The logarithm of the odds, with the ends held off."""
-    held = min(max(probability, 0.001), 0.999)
-    return math.log(held / (1 - held))
+        return 1 / (1 + math.exp(-(slope * probability + offset)))
 
 
 @cache
