@@ -13,6 +13,7 @@ from hybridize.study.codebook import CodebookError
 from hybridize.study.label import ratings, reconcile, rounds, sheet
 from hybridize.study.label.ratings import Refused
 from hybridize.study.label.sheet import SheetError
+from hybridize.study.mined_set import profile_of
 from hybridize.study.store import DatabaseError, connect, record_provenance
 
 
@@ -51,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
             raise Refused("--raters-per-item must be at least 2")
         with closing(connect(args.database, create=False)) as connection:
             if args.codebook or not connection.execute("SELECT 1 FROM codebook").fetchone():
-                codebook_store.save(connection, codebook.load(args.codebook))
+                mined = profile_of(connection)
+                book = codebook.of_profile(mined) if mined and not args.codebook else codebook.load(args.codebook)
+                codebook_store.save(connection, book)
             if args.export_csv or args.import_csv or args.accept_agreed or args.make_round is not None:
                 return _without_page(args, connection)
         return _serve(args)

@@ -5,15 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from hybridize.study import profile as profiles
-from hybridize.study.profile import Profile
+from hybridize.study.mined_set import SetError, moment, profile_of, tie, tie_options
+from hybridize.study.profile import Profile, ProfileError
 from hybridize.study.store import DatabaseError, connect, record_provenance
+
+PROGRESS_SECONDS: Final = 10.0
+"""Between two lines of progress where it is no terminal."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -41,8 +45,9 @@ def _add_mine(subparsers: Any) -> None:
     parser.add_argument("--uses-only", action="store_true", help="drop changesets that touch the name only in text")
     parser.add_argument("--notebooks", action="store_true", help="search the code of notebooks too")
     parser.add_argument("--all-refs", action="store_true", help="all branches and tags, not only what HEAD reaches")
-    parser.add_argument("--since", metavar="DATE", help="only commits after this date, as git understands it")
-    parser.add_argument("--until", metavar="DATE", help="only commits before this date")
+    parser.add_argument("--since", metavar="DATE", help="only commits from this day on (YYYY-MM-DD, or with time; UTC)")
+    parser.add_argument("--until", metavar="DATE", help="only commits up to the end of this day")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="histories mined at once (default: 1)")
     parser.add_argument("--dataset", default="", metavar="NAME", help="a name for where these repositories come from")
     parser.set_defaults(study_run=run_mine)
 
@@ -52,22 +57,29 @@ def _add_profile(parser: argparse.ArgumentParser) -> None:
     choice.add_argument(
         "--profile",
         metavar="NAME|FILE",
-        help="what to look for: jax, numba, tensorflow, torch, or a TOML file (default: the database's, else tensorflow)",
+        help="jax, numba, tensorflow, torch, or a TOML file (default: the database's, else tensorflow)",
     )
     choice.add_argument("--keyword", metavar="NAME", help="a dotted name of an API that no profile is there for")
 
 
-def _profile(args: argparse.Namespace, connection: Any = None) -> Profile:
-    """What the command line asks for, else what the database was mined with.
+def _profile(args: argparse.Namespace, connection: Any) -> Profile:
+    """What the command line asks for, else what the database is tied to, else TensorFlow's.
 
     Raises:
         ProfileError: there is no such profile.
+        SetError: the database is tied to another one.
     """
-    if args.profile:
-        return profiles.load(args.profile)
-    if args.keyword:
-        return profiles.for_keyword(args.keyword)
-    return profiles.built_in()
+    tied = profile_of(connection)
+    asked = profiles.load(args.profile) if args.profile else None
+    asked = profiles.for_keyword(args.keyword) if args.keyword else asked
+    if asked is not None:
+        tie(connection, asked)
+    return asked or tied or profiles.built_in()
+
+
+def _mined_profile(args: argparse.Namespace) -> Profile:
+    with closing(connect(args.out)) as connection:
+        return _profile(args, connection)
 
 
 def _add_suggest(subparsers: Any) -> None:
@@ -121,48 +133,55 @@ def _add_export(subparsers: Any) -> None:
 
 def run_mine(args: argparse.Namespace) -> int:
     """Exit code 0; 1 if some repository or commit could not be read; 2 if none could, or on a usage error."""
-    from hybridize.study.history import GitError, Repository
-    from hybridize.study.mine import MineOptions, Miner, repository_name
+    from hybridize.study.mine import MineOptions
+    from hybridize.study.mine_all import mine_all
 
     try:
-        profile = _profile(args)
+        profile = _mined_profile(args)
         paths = expand(args.repositories)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, DatabaseError) as error:
         return _fail(str(error))
     if not paths:
         return _fail("no repository to mine")
+    try:
+        period = _period(args.since, args.until)
+        if args.jobs < 1:
+            raise ValueError("--jobs must be at least 1")
+    except ValueError as error:
+        return _fail(str(error))
     options = MineOptions(
         profile=profile,
         all_changes=args.all_changes,
         notebooks=args.notebooks,
-        since=args.since,
-        until=args.until,
+        since=period[0],
+        until=period[1],
         all_refs=args.all_refs,
         uses_only=args.uses_only,
         dataset=args.dataset,
     )
-    results = []
     bar = Bar(sys.stderr)
+    results = []
     try:
         with closing(connect(args.out)) as connection:
-            for number, path in enumerate(paths, 1):
-                try:
-                    name = repository_name(path)
-                except GitError:
-                    name = path.name
-                label = f"[{number}/{len(paths)}]"
-                miner = Miner(connection, Repository(path), name, options)
-                result = miner.run(_progress(bar, label))
-                results.append(result)
-                bar.clear()
-                if result.error:
-                    print(f"error: {path}: {result.error}", file=sys.stderr)
-                elif result.lost:
-                    print(f"warning: {name}: {len(result.lost)} commits could not be read", file=sys.stderr)
-            record_provenance(connection, "mine", asdict(options), {r.name: r.head for r in results if not r.error})
+            tie(connection, profile)
+            tie_options(connection, options.identity(), options.all_changes)
+        for number, result in enumerate(mine_all(args.out, paths, options, args.jobs, bar.show), 1):
+            results.append(result)
+            bar.clear()
+            if result.error:
+                print(f"error: {result.name}: {result.error}", file=sys.stderr)
+            elif result.lost:
+                print(f"warning: {result.name}: {len(result.lost)} commits could not be read", file=sys.stderr)
+            bar.show(f"[{number}/{len(paths)}] {result.name}: {result.kept} new changesets")
+        bar.clear()
+        with closing(connect(args.out)) as connection:
+            said = {"profile": profile.name, "jobs": args.jobs, **json.loads(options.identity())}
+            said |= {"all_changes": options.all_changes, "dataset": options.dataset}
+            heads = {r.name: r.head for r in sorted(results, key=lambda r: r.name) if not r.error}
+            record_provenance(connection, "mine", said, heads)
             total = connection.execute("SELECT count(*), sum(is_bug_fix), sum(touches_use) FROM changeset").fetchone()
-    except DatabaseError as error:
-        return _fail(str(error))
+    except (DatabaseError, SetError) as error:
+        return _fail(f"{args.out}: {error}" if isinstance(error, SetError) else str(error))
     except KeyboardInterrupt:
         bar.clear()
         print("interrupted: the same command resumes", file=sys.stderr)
@@ -176,11 +195,23 @@ def run_mine(args: argparse.Namespace) -> int:
     return int(any(r.error or r.lost for r in results))
 
 
-def _progress(bar: Bar, label: str) -> Callable[[str, int, int], None]:
-    def show(name: str, seen: int, kept: int) -> None:
-        bar.show(f"{label} {name}: {seen} looked at, {kept} kept")
+def _period(since: str | None, until: str | None) -> tuple[str | None, str | None]:
+    """The period as git takes it.
 
-    return show
+    Raises:
+        ValueError: a date is none, or the end is before the start.
+    """
+    try:
+        first = moment(since, end=False) if since else None
+    except ValueError as error:
+        raise ValueError(f"--since: {error}") from None
+    try:
+        last = moment(until, end=True) if until else None
+    except ValueError as error:
+        raise ValueError(f"--until: {error}") from None
+    if first and last and last < first:
+        raise ValueError(f"--until {until} is before --since {since}")
+    return first, last
 
 
 def expand(arguments: list[str]) -> list[Path]:
@@ -213,9 +244,10 @@ def run_suggest(args: argparse.Namespace) -> int:
     bar = Bar(sys.stderr)
 
     def work(connection: Any) -> int:
+        keyword = Keyword(_profile(args, connection))
         count = suggest_all(
             connection,
-            Keyword(_profile(args)),
+            keyword,
             args.rules,
             again=args.again,
             progress=lambda n, all_: bar.show(f"{n} of {all_}"),
@@ -224,7 +256,7 @@ def run_suggest(args: argparse.Namespace) -> int:
         record_provenance(
             connection,
             "suggest",
-            {"profile": _profile(args).name, "again": args.again, "rules": args.rules is not None},
+            {"profile": keyword.profile.name, "again": args.again, "rules": args.rules is not None},
         )
         print(f"{count} changesets")
         for row in connection.execute(
@@ -263,17 +295,19 @@ def run_issues(args: argparse.Namespace) -> int:
         return _fail("--sample and --code-weight must be positive")
 
     def work(connection: Any) -> int:
+        keyword = Keyword(_profile(args, connection))
+        tie(connection, keyword.profile)
         if args.files:
             counts = import_threads(
                 connection,
                 read_threads(args.files),
                 ", ".join(path.name for path in args.files),
-                Keyword(_profile(args)),
+                keyword,
                 keep_social=args.keep_social,
                 dataset=args.dataset,
             )
             print(
-                f"{counts.threads} threads, {counts.with_keyword} with {_profile(args).keyword}, {counts.kept} of them kept;"
+                f"{counts.threads} threads, {counts.with_keyword} with {keyword.text}, {counts.kept} of them kept;"
                 f" {counts.social} of {counts.comments} comments are social conversation"
             )
         if args.sample is not None:
@@ -314,7 +348,7 @@ def _with_database(path: Path, work: Callable[[Any], int], *, create: bool) -> i
     try:
         with closing(connect(path, create=create)) as connection:
             return work(connection)
-    except DatabaseError as error:
+    except (DatabaseError, ProfileError, SetError) as error:
         return _fail(str(error))
 
 
@@ -324,12 +358,13 @@ def _fail(message: str) -> int:
 
 
 class Bar:
-    """One line of progress, on a terminal only."""
+    """Progress: one line on a terminal, elsewhere a line every ten seconds."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._live = stream.isatty()
         self._width = 0
+        self._last = time.monotonic()
 
     def show(self, text: str) -> None:
         """Replace the line."""
@@ -337,6 +372,9 @@ class Bar:
             self._stream.write("\r" + text[:118].ljust(self._width))
             self._stream.flush()
             self._width = min(len(text), 118)
+        elif time.monotonic() - self._last >= PROGRESS_SECONDS:
+            self._last = time.monotonic()
+            print(text, file=self._stream, flush=True)
 
     def clear(self) -> None:
         """Leave an empty line."""

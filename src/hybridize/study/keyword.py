@@ -65,8 +65,8 @@ class Keyword:
         for leaf in self.leaves:
             # A bare name is a use as decorator, where it is called, handed on or renamed.
             parts += [f"@{leaf}", f"import {leaf}", f"(^|[^A-Za-z0-9_.]){leaf}\\(", f"\\({leaf}[,)]", f"= {leaf}( |$)"]
-        parts += [f"\\.{method}\\(" for method in self.profile.methods]
-        parts += [f"{n.split('.')[-2]}\\.{n.split('.')[-1]}" for n in sorted(self.full_names)]
+        # Whatever its module is called.
+        parts += [f"\\.{leaf}([^A-Za-z0-9_]|$)" for leaf in self.leaves]
         parts += self.profile.arguments
         return "|".join(dict.fromkeys(parts))
 

@@ -114,6 +114,8 @@ def for_keyword(keyword: str) -> Profile:
     for name in shipped():
         if built_in(name).keyword == keyword:
             return built_in(name)
+    if not _DOTTED.fullmatch(keyword):
+        raise ProfileError(f"not a dotted name: {keyword!r}")
     root = keyword.partition(".")[0]
     return _parse({"title": keyword, "spellings": [keyword], "packages": [root]}, keyword, "--keyword")
 

@@ -251,11 +251,22 @@ ALTER TABLE file_change ADD COLUMN outside_before_json TEXT NOT NULL DEFAULT '[]
 ALTER TABLE file_change ADD COLUMN outside_after_json TEXT NOT NULL DEFAULT '[]';
 """
 
-_VERSION_CONFIDENCE: Final = """
+_VERSION_3: Final = """
+CREATE TABLE mined_set (                    -- one row: what every changeset of this file was mined with
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    profile_json TEXT NOT NULL,
+    options_json TEXT,                      -- null: nothing was mined yet
+    all_changes INTEGER NOT NULL DEFAULT 0 CHECK (all_changes IN (0, 1))
+);
+-- Of a history that is being mined: [what was listed, commits of that list that are done, the last of them, candidates]
+ALTER TABLE repository ADD COLUMN resume_json TEXT;
+"""
+
+_VERSION_4: Final = """
 ALTER TABLE suggestion ADD COLUMN confidence REAL;  -- how likely a rater would name this kind, 0 to 1
 """
 
-MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2, _VERSION_CONFIDENCE)
+MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
 """Script `i` takes a database from version `i` to `i + 1`. Append only; a released script never changes."""
 
 

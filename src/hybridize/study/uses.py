@@ -67,7 +67,8 @@ class _Finder:
         self.telling = self._lines_with({*self.keyword.leaves, *self.aliases, *self._renamed()})
         self._collect(tree.body, "")
         self._statements(tree.body, "")
-        for call, scope, bound, self.condition in self.later:
+        for call, scope, bound, condition in self.later:
+            self.condition = condition
             self._record_wrap(call, scope, bound)
         self.uses.sort(key=lambda use: (use.line, use.end_line, use.text))
 
@@ -391,7 +392,7 @@ class _Finder:
         return False
 
     def _applies_in_place(self, call: ast.Call) -> bool:
-        """Whether it is `model.compile(mode=...)`: a method of the profile, in a file that imports the API's package."""
+        """Whether it is `model.compile(mode=...)`: a method of the profile, where a file imports the package."""
         profile, func = self.keyword.profile, call.func
         if not isinstance(func, ast.Attribute) or func.attr not in profile.methods or call.args:
             return False

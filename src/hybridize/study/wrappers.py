@@ -61,8 +61,20 @@ class Wrappers:
 
     @cached_property
     def pattern(self) -> str:
-        """An alternative for git's search, with its bar; empty where there are no names."""
-        return "".join(f"|{name}" for name in self.names)
+        """Alternatives for git's search, each with its bar; empty where there are no names."""
+        return "".join(f"|{name}" for name in dict.fromkeys((*self.names, *self._renamed)))
+
+    @cached_property
+    def _renamed(self) -> tuple[str, ...]:
+        """What the newest commit's imports call the API: `from jax import jit as compiled`."""
+        leaves = "|".join(self._keyword.leaves)
+        pattern = rf"(^|[ (,])({leaves}) as [A-Za-z_]"
+        try:
+            lines = self._repository.run("grep", "-hIE", "-e", pattern, "HEAD", "--", "*.py").decode("utf-8", "replace")
+        except GitError:  # no match, or no commit
+            return ()
+        found = set(re.findall(rf"\b(?:{leaves}) as (\w+)", lines))
+        return tuple(sorted(name for name in found if len(name) >= SHORTEST_NAME and name.isascii()))
 
     def mentioned(self, data: bytes) -> bool:
         """Whether a file may use a maker."""
