@@ -343,7 +343,7 @@ def test_a_database_of_another_profile_says_no_in_one_line(history, tmp_path, ca
     for words in (["mine", str(history.path), "--out", database], ["suggest", database]):
         assert command(*words, "--keyword", "jax.jit") == 2
         assert "holds a study of profile tensorflow (tf.function)" in capsys.readouterr().err
-    assert command("suggest", database, "--no-rules") == 0
+    assert command("suggest", database) == 0
 
 
 def test_suggestions_follow_the_mined_profile(history, tmp_path, capsys):
@@ -352,7 +352,7 @@ def test_suggestions_follow_the_mined_profile(history, tmp_path, capsys):
     history.commit("fix it", {"a.py": plain.replace("def step", "@jax.jit\ndef step")})
     database = str(tmp_path / "s.db")
     assert command("mine", str(history.path), "--out", database, "--profile", "jax") == 0
-    assert command("suggest", database, "--no-rules") == 0
+    assert command("suggest", database) == 0
     assert "1  add decorator" in capsys.readouterr().out
 
 

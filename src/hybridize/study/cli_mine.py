@@ -93,7 +93,11 @@ def _add_suggest(subparsers: Any) -> None:
     _add_profile(parser)
     parser.add_argument("--again", action="store_true", help="also where there are suggestions already")
     parser.add_argument(
-        "--no-rules", action="store_true", help="don't ask which rules fire before and not after; far faster"
+        "--rules",
+        action="store_true",
+        dest="ask_rules",
+        help="also say which rules fire before and not after, and a problem category by them; slow, and the category"
+        " was right less often than always saying the most frequent one",
     )
     parser.set_defaults(study_run=run_suggest, rules=None)
 
@@ -102,12 +106,13 @@ def _add_issues(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "issues",
         help="import issue threads, keep those with the keyword, draw a sample",
-        description="Reads exported files, or asks GitHub's search (--download). Only threads with the literal keyword (with its period) are kept.",
+        description="Reads exported files, or asks GitHub's search (--download). Only threads with the literal keyword "
+        "(with its period) are kept.",
     )
     parser.add_argument(
         "files", nargs="*", type=Path, metavar="FILE",
-        help="JSON or JSON lines as GitHub's interface, its search, `gh issue list --json` or an archive of it give them;"
-        " CSV with columns url, title, body",
+        help="JSON or JSON lines as GitHub's interface, its search, `gh issue list --json` or an archive of it give "
+        "them; CSV with columns url, title, body",
     )  # fmt: skip
     parser.add_argument("--download", action="store_true", help="search GitHub for the keyword")
     parser.add_argument("--repo", action="append", default=[], metavar="OWNER/NAME", help="only there (repeatable)")
@@ -245,6 +250,7 @@ def run_suggest(args: argparse.Namespace) -> int:
     """Exit code 0, or 2 on an error."""
     from hybridize.study.keyword import Keyword
     from hybridize.study.suggest import suggest_all
+    from hybridize.study.suggest_model import UNSURE
 
     bar = Bar(sys.stderr)
 
@@ -268,6 +274,10 @@ def run_suggest(args: argparse.Namespace) -> int:
             "SELECT kind, count(*) AS number FROM suggestion WHERE is_primary GROUP BY kind ORDER BY number DESC, kind"
         ):
             print(f"{row['number']:6}  {row['kind'].replace('_', ' ')}")
+        (unsure,) = connection.execute(
+            "SELECT count(*) FROM suggestion WHERE is_primary AND confidence < ?", (UNSURE,)
+        ).fetchone()
+        print(f"{unsure} of them unsure (confidence below {UNSURE})")
         if args.rules is not None:
             _print_categories(connection)
         return 0

@@ -268,7 +268,7 @@ INSERT INTO issue_read SELECT url FROM issue;
 ALTER TABLE issue ADD COLUMN eligible INTEGER NOT NULL DEFAULT 0;
 UPDATE issue SET eligible = sampled IS NOT NULL
     OR EXISTS (SELECT 1 FROM item WHERE item.issue_id = issue.id AND item.selected);
-CREATE TABLE response (                     -- what an API answered: for conditional requests, and to tell what was asked
+CREATE TABLE response (                     -- what an API answered: for conditional requests, to tell what was asked
     url TEXT PRIMARY KEY,
     etag TEXT,
     next_url TEXT,
@@ -277,7 +277,11 @@ CREATE TABLE response (                     -- what an API answered: for conditi
 );
 """
 
-MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2, _VERSION_3)
+_VERSION_4: Final = """
+ALTER TABLE suggestion ADD COLUMN confidence REAL;  -- how likely a rater would name this kind, 0 to 1
+"""
+
+MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
 """Script `i` takes a database from version `i` to `i + 1`. Append only; a released script never changes."""
 
 

@@ -2,7 +2,8 @@
 
 Guards: it binds to 127.0.0.1; the Host header must be a loopback name (DNS rebinding); what changes something must be
 JSON from this very origin (request forgery); what asks
-for data must bring the token of the printed address (other users of the machine); the page may run nothing but its own files (content security policy).
+for data must bring the token of the printed address (other users of the machine); the page may run nothing but its own
+files (content security policy).
 """
 
 from __future__ import annotations
