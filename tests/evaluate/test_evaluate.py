@@ -100,7 +100,8 @@ def test_ablations_say_what_is_lost(corpus: Corpus, tmp_path: Path) -> None:
         ("contexts", "def same(x):\n    return x\n\ndef f(x):\n    return x\n\nsame(tf.ones([2]))\nf(same(3))\n",
          "tensor", "no", "yes"),
         # Followed item by item, `f` gets the 3 alone.
-        ("loops", "def f(x):\n    return x\n\ndef g(x):\n    return x\n\nfor h, v in ((f, 3), (g, tf.ones([2]))):\n    h(v)\n",
+        ("loops", "def f(x):\n    return x\n\ndef g(x):\n    return x\n\n"
+                  "for h, v in ((f, 3), (g, tf.ones([2]))):\n    h(v)\n",
          "tensor", "no", "yes"),
         # A model says that the shape of a tensor is a tuple of numbers.
         ("models", "def f(x):\n    return x\n\nf(np.shape(tf.ones([2])))\n", "primitive", "yes", "no"),
