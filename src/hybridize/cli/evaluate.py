@@ -9,9 +9,9 @@ from hybridize.cli.errors import ERROR, NOTHING, UsageError
 from hybridize.cli.options import OneOf
 
 _EPILOG = (
-    "CORPUS is a TOML file, or the name of one that hybridize brings (`paper`); `init FOLDER...` makes a file. "
-    "What was found stays in DIR: a run that was cut off goes on. "
-    "Exit code 0: all projects have a result, 1: some have none, 2: error."
+    "CORPUS is a TOML file, or the name of one that hybridize brings (`paper`); `init FOLDER...` makes a file. What "
+    "was found stays in DIR: a run that was cut off goes on. Exit code 0: all projects have a result, 1: some have "
+    "none, 2: an error."
 )
 
 
