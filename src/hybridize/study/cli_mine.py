@@ -90,7 +90,8 @@ def _add_issues(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "issues",
         help="import issue threads, keep those with the keyword, draw a sample",
-        description="Reads exported files, or asks GitHub's search (--download). Only threads with the literal keyword (with its period) are kept.",
+        description="Reads exported files, or asks GitHub's search (--download). "
+        " Only threads with the literal keyword (with its period) are kept.",
     )
     parser.add_argument(
         "files", nargs="*", type=Path, metavar="FILE",

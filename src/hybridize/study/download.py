@@ -1,4 +1,4 @@
-"""Issue threads by GitHub's interface: search for the keyword, then each thread's comments; pages are kept in the study.
+"""Issue threads by GitHub's interface: search for the keyword, then comments; pages are kept in the study.
 
 A search finds a thousand threads at most. Where there are more, the period is halved until each part has fewer.
 """

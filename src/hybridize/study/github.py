@@ -165,7 +165,9 @@ class Client:
             if headers.get("X-RateLimit-Remaining") == "0":
                 return max(float(headers.get("X-RateLimit-Reset") or 0) - self.clock(), 0) + 1
             if error.code == 429 or b"rate limit" in error.read(10_000).lower():
-                return 60.0 * 2**attempt  # the secondary limit, without a date: GitHub asks for a minute and more
+                return 60.0 * float(
+                    2**attempt
+                )  # the secondary limit, without a date: GitHub asks for a minute and more
         if error.code == 401:
             raise GitHubError(f"{url}: the token is not accepted (401)")
         if error.code < 500:

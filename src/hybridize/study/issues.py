@@ -264,7 +264,7 @@ def import_threads(
 ) -> ImportCounts:
     """Keep threads that have the literal keyword, with its period; those with it only in social talk are not selected.
 
-    A thread already there is replaced, its item and ratings stay. Once a sample is drawn, it stays as it is: new threads
+    A thread already there is replaced, its item and ratings stay. Once a sample is drawn, it stays: new threads
     are set aside until a sample is asked for again.
     """
     counts = [0, 0, 0, 0, 0]

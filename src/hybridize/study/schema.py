@@ -260,7 +260,7 @@ INSERT INTO issue_read SELECT url FROM issue;
 ALTER TABLE issue ADD COLUMN eligible INTEGER NOT NULL DEFAULT 0;
 UPDATE issue SET eligible = sampled IS NOT NULL
     OR EXISTS (SELECT 1 FROM item WHERE item.issue_id = issue.id AND item.selected);
-CREATE TABLE response (                     -- what an API answered: for conditional requests, and to tell what was asked
+CREATE TABLE response (                     -- what an API answered: for conditional requests
     url TEXT PRIMARY KEY,
     etag TEXT,
     next_url TEXT,

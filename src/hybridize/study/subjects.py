@@ -1,7 +1,7 @@
 """Subjects of a study: repositories that GitHub's search finds, what is known of them, and why some are left out.
 
-The deep-learning check is the 2022 study's: one of its keywords in name, description, topics or README; its authors then
-looked themselves, and so should whoever uses this.
+The deep-learning check is the 2022 study's: one of its keywords in name, description, topics or README; its authors
+then looked themselves, and so should whoever uses this.
 """
 
 from __future__ import annotations
