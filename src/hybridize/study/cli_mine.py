@@ -95,7 +95,7 @@ def _add_issues(subparsers: Any) -> None:
     )
     parser.add_argument(
         "files", nargs="*", type=Path, metavar="FILE",
-        help="JSON or JSON lines as GitHub's interface, its search, `gh issue list --json` or an archive of it give them;"
+        help="JSON or JSON lines as GitHub's interface, its search, `gh issue list --json` or an archive give them;"
         " CSV with columns url, title, body",
     )  # fmt: skip
     parser.add_argument("--download", action="store_true", help="search GitHub for the keyword")
@@ -293,7 +293,8 @@ def run_issues(args: argparse.Namespace) -> int:
                 dataset=args.dataset,
             )
             print(
-                f"{counts.threads} threads, {counts.with_keyword} with {_profile(args).keyword}, {counts.kept} of them kept;"
+                f"{counts.threads} threads, {counts.with_keyword} with {_profile(args).keyword},"
+                f" {counts.kept} of them kept;"
                 f" {counts.social} of {counts.comments} comments are social conversation"
             )
         if args.sample is not None:

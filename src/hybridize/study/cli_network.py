@@ -84,7 +84,8 @@ def run_subjects(args: argparse.Namespace) -> int:
         return _fail("give --topic, --depends, or both")
     wanted = subjects.Wanted(
         tuple(args.topic), tuple(args.depends), args.language, args.min_stars, args.min_size, args.max_size,
-        str(args.pushed_since) if args.pushed_since else None, args.forks, args.archived, not args.any_domain, args.limit,
+        str(args.pushed_since) if args.pushed_since else None, args.forks, args.archived, not args.any_domain,
+        args.limit,
     )  # fmt: skip
     try:
         found = subjects.search(client_of(args), wanted)

@@ -1,8 +1,8 @@
 """The labelling page's server: loopback only, no account, and nothing that a hostile page or diff could use.
 
 Guards: it binds to 127.0.0.1; the Host header must be a loopback name (DNS rebinding); what changes something must be
-JSON from this very origin (request forgery); what asks for data must bring the token of the printed address (other users
-of the machine); the page may run nothing but its own files (content security policy).
+JSON from this very origin (request forgery); what asks for data must bring the token of the printed address (other
+users of the machine); the page may run nothing but its own files (content security policy).
 """
 
 from __future__ import annotations
