@@ -106,6 +106,22 @@ class Corpus:
                 raise CorpusError(f"{self.file}: no project `{name}`{_close(name, known)}")
         return replace(self, projects=tuple(project for project in self.projects if project.name in names))
 
+    def with_programs(self, names: Sequence[str] = ()) -> Corpus:
+        """The projects that have programs, with all or the named ones alone; raises CorpusError."""
+        known = {program.name for project in self.projects for program in project.programs}
+        if not known:
+            raise CorpusError(f"{self.file}: no project has a [[project.program]]")
+        for name in names:
+            if name not in known:
+                raise CorpusError(f"{self.file}: no program `{name}`{_close(name, known)}")
+        kept = (_with_programs(project, names) for project in self.projects)
+        return replace(self, projects=tuple(project for project in kept if project.programs))
+
+
+def _with_programs(project: Project, names: Sequence[str]) -> Project:
+    programs = tuple(each for each in project.programs if not names or each.name in names)
+    return replace(project, programs=programs)
+
 
 def load(given: str) -> Corpus:
     """The corpus in a file, or the one that is part of hybridize under this name; raises CorpusError."""

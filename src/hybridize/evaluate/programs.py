@@ -279,6 +279,8 @@ def _both(
     known = [name] if name else sorted((n for n in series if kind(n)), key=lambda n: -len(series[n]))
     if not known:
         return None, None
-    values = ([run.series[known[0]][-1] for run in side if run.series.get(known[0])] for side in zip(*pairs, strict=True))
+    values = (
+        [run.series[known[0]][-1] for run in side if run.series.get(known[0])] for side in zip(*pairs, strict=True)
+    )
     first, second = (sorted(each)[len(each) // 2] if each else None for each in values)
     return first, second

@@ -39,7 +39,12 @@ def _write_csv(file, epochs=None, accuracy=None, loss=None, time=None):
 
 tf.keras.datasets.mnist.load_data = _mnist
 tf.keras.datasets.cifar10.load_data = _cifar
-for _name in ("keras.datasets.mnist", "keras.src.datasets.mnist", "keras.datasets.cifar10", "keras.src.datasets.cifar10"):
+for _name in (
+    "keras.datasets.mnist",
+    "keras.src.datasets.mnist",
+    "keras.datasets.cifar10",
+    "keras.src.datasets.cifar10",
+):
     if _name in sys.modules:
         sys.modules[_name].load_data = _mnist if _name.endswith("mnist") else _cifar
 
