@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--program", action="append", metavar="NAME", default=[], help="only this one (repeatable)")
     group.add_argument("--python", metavar="FILE", help="the interpreter that has TensorFlow (default: this one)")
     group.add_argument("--runs", type=int, default=3, metavar="N", help="rounds, each of all variants in turn (3)")
-    group.add_argument("--variants", metavar="NAMES", default="safe,repairs,published,expert", help="what is compared "
-                       "with the original: safe, repairs, published, expert (the default: all that there are)")  # fmt: skip
+    group.add_argument("--variants", metavar="NAMES", default="safe,repairs,published,expert",
+                       help="what is compared with the original: safe, repairs, published, expert (all)")  # fmt: skip
 
 
 def run(args: argparse.Namespace, corpus: Corpus) -> int:

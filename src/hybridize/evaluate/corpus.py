@@ -40,7 +40,7 @@ class Program:
         seeds: one run for each and variant; empty: as many as are asked for, without seed.
         accuracy, loss: names of metrics that it reports, as `bench` finds them; empty: the first that it finds.
         shim: a file, from the corpus' folder, that is run before the script, to stand in for data and downloads.
-        patch: a patch (of git, from the project's folder) with the changes that somebody else would make, to compare with.
+        patch: a patch of git (paths from the project's folder) with what an expert would change, to compare with.
         published: seconds before and after, by the publication.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,13 +27,15 @@ from hybridize.records import replace
 from hybridize.runtime.launch import Target
 from hybridize.runtime.sources import MemoryFile
 
-#: The variants, beside the original: safe changes; with repairs that are not provably the same; as a publication has it; a patch.
+#: The variants, beside the original: safe changes; with repairs that are not provably the same; the functions that a
+#: publication names; a patch.
 SAFE: Final = "safe"
 REPAIRS: Final = "repairs"
 PUBLISHED: Final = "published"
 EXPERT: Final = "expert"
 VARIANTS: Final = (SAFE, REPAIRS, PUBLISHED, EXPERT)
 _QUIET: Final = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
+_UNKNOWN: Final = Ratio(math.nan)
 _LAST: Final = 200  # characters of a failing program's last line
 
 
@@ -47,6 +50,7 @@ class Options:
         timeout: seconds for one run.
         clones, cache: see `running.Settings`.
         environment: variables to set for all programs; a program's own come after.
+        needs: a module that the interpreter must have.
     """
 
     python: str
@@ -56,6 +60,7 @@ class Options:
     clones: tuple[Path, ...] = ()
     cache: Path = Path()
     environment: Mapping[str, str] = field(default_factory=dict)
+    needs: str | None = "tensorflow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +81,10 @@ class Compared:
     project: str
     program: str
     variant: str
-    speed_up: Ratio = Ratio(float("nan"))
-    cpu: Ratio = Ratio(float("nan"))
-    inside: float = float("nan")
-    seconds: tuple[float, float] = (float("nan"), float("nan"))
+    speed_up: Ratio = _UNKNOWN
+    cpu: Ratio = _UNKNOWN
+    inside: float = math.nan
+    seconds: tuple[float, float] = (math.nan, math.nan)
     accuracy: tuple[float | None, float | None] = (None, None)
     loss: tuple[float | None, float | None] = (None, None)
     traces: int = 0
@@ -93,7 +98,7 @@ class Compared:
 
 def compare(corpus: Corpus, options: Options, progress: Callable[[str], None]) -> Iterator[list[Compared]]:
     """Measures the programs of a corpus, one after the other; one that cannot be is an entry with its reason."""
-    start = start_up(options.python)
+    start = start_up(options)
     for project in corpus.projects:
         for program in project.programs:
             try:
@@ -105,9 +110,10 @@ def compare(corpus: Corpus, options: Options, progress: Callable[[str], None]) -
                 yield [Compared(project.name, program.name, SAFE, failure=" ".join(str(error).split()))]
 
 
-def start_up(python: str) -> float:
+def start_up(options: Options) -> float:
     """Seconds of an interpreter that imports TensorFlow and ends: the least of three; 0 where it has none."""
-    runs = [run_process([python, "-c", "import tensorflow"], Path(), _QUIET) for _ in range(3)]
+    command = [options.python, "-c", f"import {options.needs or 'sys'}"]
+    runs = [run_process(command, Path(), _QUIET) for _ in range(3)]
     return min((run.wall for run in runs if run.code == 0), default=0.0)
 
 
@@ -144,6 +150,7 @@ def _program(
         tuple(made.functions),
         (str(place),),
         place,
+        needs=options.needs,
         environment={**_QUIET, **options.environment, **dict(program.environment)},
         shim=(corpus.folder / program.shim).resolve() if program.shim else None,
         seeds=program.seeds[: options.runs],
@@ -250,7 +257,7 @@ def _compared(
         variant,
         ratio_of([a.wall / b.wall for a, b in pairs]),
         ratio_of([a.cpu / b.cpu for a, b in pairs if a.cpu and b.cpu]),
-        (times[0] - start) / (times[1] - start) if min(times) > start else float("nan"),
+        (times[0] - start) / (times[1] - start) if min(times) > start else math.nan,
         times,
         _both(pairs, program.accuracy, metrics.is_accuracy),
         _both(pairs, program.loss, metrics.is_loss),
@@ -272,7 +279,7 @@ def _last_line(run: Run) -> str:
 def _both(
     pairs: Sequence[tuple[Run, Run]], name: str, kind: Callable[[str], bool]
 ) -> tuple[float | None, float | None]:
-    """The medians over the rounds of the last value of a metric: the named one, or the one that is printed most often."""
+    """The medians over the rounds of a metric's last value: of the named one, or the one that is printed most often."""
     if not pairs:
         return None, None
     series = pairs[0][0].series

@@ -7,6 +7,7 @@ is busy with others. Times of tasks are drawn, with replacement, from those that
 from __future__ import annotations
 
 import heapq
+import importlib
 import json
 import random
 import time
@@ -74,7 +75,7 @@ def drawn(times: Sequence[float], count: int, seed: int) -> list[float]:
 
 
 def saturated(times: Sequence[float], cost: float) -> float:
-    """The number of cores from which on the scheduler cannot keep them busy: tasks end faster than it hands out others."""
+    """From so many cores on the scheduler cannot keep them busy: tasks end faster than it hands out others."""
     return sum(times) / len(times) / cost if cost else float("inf")
 
 
@@ -89,22 +90,20 @@ def measured_times(folder: Path) -> dict[str, float]:
 
 
 def scheduler_cost(tasks: int = 2000) -> float:
-    """Seconds of a Dask scheduler for one task, measured here: many tasks that do nothing, on one worker of four threads.
+    """Seconds of a Dask scheduler for one task, measured here: many tasks that do nothing, on one worker.
 
-    The processor time of the scheduler's process alone counts: on a larger cluster its workers are elsewhere.
+    Processor time of the scheduler and its client counts, not that of the worker: workers are elsewhere.
 
     Raises:
         ExecutionError: there is no Dask.
     """
     try:
-        from distributed import Client, LocalCluster
+        distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise ExecutionError("a scheduler needs Dask: pip install 'hybridize[dask]'") from None
-    with (
-        # The scheduler in this process, its only other work being the client.
-        LocalCluster(n_workers=1, threads_per_worker=4, processes=True, dashboard_address=None) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    # The scheduler is in this process, whose only other work is the client's.
+    kind = {"n_workers": 1, "threads_per_worker": 4, "processes": True, "dashboard_address": None}
+    with distributed.LocalCluster(**kind) as cluster, distributed.Client(cluster, set_as_default=False) as client:
         client.gather(client.map(_nothing, range(100), pure=False))
         before = time.process_time()
         client.gather(client.map(_nothing, range(tasks), pure=False))
@@ -127,8 +126,8 @@ def table(times: Sequence[float], cores: Iterable[int], repositories: int, cost:
         limit = "scheduler" if r.scheduler > _BUSY else "longest task" if r.tail > r.wall / 2 else "cores"
         rows.append((count, r.wall / _HOUR, count * r.wall / _HOUR, r.utilization, r.tail / 60, r.scheduler, limit))
     note = (
-        f"{repositories} repositories, drawn (seed {seed}) from {len(times)} measured ones: {sum(times) / len(times):.1f} s on "
-        f"average, {max(times):.1f} s at most. The scheduler needs {cost * 1000:.2f} ms for a task: beyond "
+        f"{repositories} repositories, drawn (seed {seed}) from {len(times)} measured ones: "
+        f"{sum(times) / len(times):.1f} s on average, {max(times):.1f} s at most. The scheduler needs {cost * 1000:.2f} ms for a task: beyond "
         f"{saturated(times, cost):,.0f} cores it is the bottleneck."
     )
     return Table("simulation", "What it would cost", columns, tuple(rows), note)
