@@ -127,8 +127,8 @@ def table(times: Sequence[float], cores: Iterable[int], repositories: int, cost:
         rows.append((count, r.wall / _HOUR, count * r.wall / _HOUR, r.utilization, r.tail / 60, r.scheduler, limit))
     note = (
         f"{repositories} repositories, drawn (seed {seed}) from {len(times)} measured ones: "
-        f"{sum(times) / len(times):.1f} s on average, {max(times):.1f} s at most. The scheduler needs {cost * 1000:.2f} ms for a task: beyond "
-        f"{saturated(times, cost):,.0f} cores it is the bottleneck."
+        f"{sum(times) / len(times):.1f} s on average, {max(times):.1f} s at most. "
+        f"The scheduler needs {cost * 1000:.2f} ms for a task: beyond {saturated(times, cost):,.0f} cores it is the bottleneck."
     )
     return Table("simulation", "What it would cost", columns, tuple(rows), note)
 
