@@ -135,3 +135,15 @@ def test_ratios_in_pairs() -> None:
     assert ratio_of([3.0]).value == pytest.approx(3.0)
     assert math.isnan(ratio_of([3.0]).low)
     assert math.isnan(ratio_of([]).value)
+
+
+def test_the_corpora_that_are_there() -> None:
+    suite = load(str(Path(__file__).resolve().parents[2] / "benchmarks" / "suite.toml"))
+    assert len(suite.with_programs().projects) == 13
+    for project in suite.projects:
+        (program,) = project.programs
+        assert (suite.folder / project.path / program.script).is_file()
+        assert (suite.folder / program.patch).is_file()
+    (examples,) = load("tensorflow-examples").projects
+    assert len(examples.programs) == 11
+    assert all(len(program.published) == 2 for program in examples.programs)

@@ -13,6 +13,7 @@ from hybridize.evaluate.plot import available
 from hybridize.evaluate.programs import VARIANTS, Compared
 from hybridize.evaluate.statistics import ratio_of
 from hybridize.evaluate.tables import Column
+from hybridize.report.words import counted
 
 #: Below it a refactored program is slower, and that is said.
 SLOWER: Final = 0.97
@@ -52,7 +53,8 @@ def means(found: Sequence[Compared]) -> list[tuple[str, str]]:
         if not mine:
             continue
         wall, inside = ratio_of([each.speed_up.value for each in mine]), [e.inside for e in mine if e.inside > 0]
-        words = f"geometric mean {wall.value:.2f} ({wall.low:.2f} to {wall.high:.2f}, {len(mine)} programs)"
+        interval = "" if math.isnan(wall.low) else f"{wall.low:.2f} to {wall.high:.2f}, "
+        words = f"geometric mean {wall.value:.2f} ({interval}{counted(len(mine), 'program')})"
         words += f", by processor time {ratio_of([e.cpu.value for e in mine if e.cpu.value > 0]).value:.2f}"
         words += f", without start-up {ratio_of(inside).value:.2f}" if inside else ""
         slow = [f"{each.program} {each.speed_up.value:.2f}" for each in mine if each.speed_up.value < SLOWER]

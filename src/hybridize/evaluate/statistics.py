@@ -87,11 +87,6 @@ def _orders(n: int, m: int, u: int) -> int:
     return _orders(n - 1, m, u - m) + _orders(n, m - 1, u)
 
 
-def geometric_mean(values: Sequence[float]) -> float:
-    """Of positive values; nan if there is none."""
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
-
-
 @dataclass(frozen=True, slots=True)
 class Ratio:
     """A ratio with its 95% interval, and how likely it would be so far from 1 by chance (nan where there is one value).
