@@ -11,8 +11,8 @@ from hybridize.cli.options import one_of
 
 _EPILOG = (
     "CORPUS is a TOML file, or the name of one that hybridize brings (`paper`, `tensorflow-examples`); `init FOLDER...` "
-    "makes a file, `simulate DIR` says what more would cost. What was found stays in DIR: a run that was cut off goes on. "
-    "Exit code 0: all projects have a result, 1: some have none, 2: an error."
+    "makes a file, `simulate DIR` says what more would cost. What was found stays in DIR: a run that was cut off goes "
+    "on. Exit code 0: all projects have a result, 1: some have none, 2: an error."
 )
 
 

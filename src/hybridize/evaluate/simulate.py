@@ -102,7 +102,7 @@ def scheduler_cost(tasks: int = 2000) -> float:
     except ImportError:
         raise ExecutionError("a scheduler needs Dask: pip install 'hybridize[dask]'") from None
     # The scheduler is in this process, whose only other work is the client's.
-    kind = {"n_workers": 1, "threads_per_worker": 4, "processes": True, "dashboard_address": None}
+    kind = {"n_workers": 1, "threads_per_worker": 4, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**kind) as cluster, distributed.Client(cluster, set_as_default=False) as client:
         client.gather(client.map(_nothing, range(100), pure=False))
         before = time.process_time()
@@ -127,9 +127,9 @@ def table(times: Sequence[float], cores: Iterable[int], repositories: int, cost:
         rows.append((count, r.wall / _HOUR, count * r.wall / _HOUR, r.utilization, r.tail / 60, r.scheduler, limit))
     average, most, limit_at = sum(times) / len(times), max(times), saturated(times, cost)
     note = (
-        f"{repositories} repositories, drawn (seed {seed}) from {len(times)} measured ones: {average:.1f} s on average, "
-        f"{most:.1f} s at most. The scheduler needs {cost * 1000:.2f} ms for a task: beyond {limit_at:,.0f} cores it is "
-        "the bottleneck."
+        f"{repositories} repositories, drawn (seed {seed}) from {len(times)} measured ones: {average:.1f} s on "
+        f"average, {most:.1f} s at most. The scheduler needs {cost * 1000:.2f} ms for a task: beyond {limit_at:,.0f} cores it "
+        "is the bottleneck."
     )
     return Table("simulation", "What it would cost", columns, tuple(rows), note)
 
