@@ -127,9 +127,10 @@ def table(times: Sequence[float], cores: Iterable[int], repositories: int, cost:
         rows.append((count, r.wall / _HOUR, count * r.wall / _HOUR, r.utilization, r.tail / 60, r.scheduler, limit))
     average, most, limit_at = sum(times) / len(times), max(times), saturated(times, cost)
     note = (
-        f"{repositories} repositories, drawn (seed {seed}) from {len(times)} measured ones: {average:.1f} s on "
-        f"average, {most:.1f} s at most. The scheduler needs {cost * 1000:.2f} ms for a task: beyond {limit_at:,.0f} cores it "
-        "is the bottleneck."
+        f"{repositories} repositories, drawn (seed {seed}) from {len(times)} measured ones: "
+        f"{average:.1f} s on average, {most:.1f} s at most. "
+        f"The scheduler needs {cost * 1000:.2f} ms for a task: "
+        f"beyond {limit_at:,.0f} cores it is the bottleneck."
     )
     return Table("simulation", "What it would cost", columns, tuple(rows), note)
 
