@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "server": ("hybridize.cli.server", "a language server, for editors"),
     "clean": ("hybridize.cli.clean", "remove the results that earlier runs have kept"),
     "evaluate": ("hybridize.cli.evaluate", "many projects, and the tables of the paper for them"),
+    "completion": ("hybridize.cli.completion", "print the script that completes command lines in a shell"),
     "study": ("hybridize.cli.study", "the empirical study's pipeline"),
 }
 
@@ -71,11 +72,16 @@ def _dispatch(arguments: Sequence[str]) -> int:
     return cast(Callable[[argparse.Namespace], int], module.run)(args)
 
 
-def _parser(command: str | None, *, alone: bool) -> tuple[Parser, dict[str, tuple[ModuleType, Parser | None]]]:
-    """The parser, complete only for the command that is meant: the others are not imported for it.
+def whole_parser() -> Parser:
+    """The parser with all commands: what completes command lines, and what the reference is made of."""
+    parser, subparsers = _root()
+    for name, (module_name, _) in COMMANDS.items():
+        _module(name, module_name).add_parser(subparsers)
+    return parser
 
-    Where the command stands `alone` in front, nobody gets to see that there are others, and they are left out.
-    """
+
+def _root() -> tuple[Parser, argparse._SubParsersAction[Parser]]:
+    """The parser without its commands, and what takes them."""
     parser = Parser(
         prog="hybridize",
         description="Decides which TensorFlow functions should run as graphs, says why, and makes the change.",
@@ -85,6 +91,15 @@ def _parser(command: str | None, *, alone: bool) -> tuple[Parser, dict[str, tupl
     subparsers = parser.add_subparsers(
         dest="command", metavar="COMMAND", title="commands", parser_class=Parser, prog=parser.prog
     )
+    return parser, subparsers
+
+
+def _parser(command: str | None, *, alone: bool) -> tuple[Parser, dict[str, tuple[ModuleType, Parser | None]]]:
+    """The parser, complete only for the command that is meant: the others are not imported for it.
+
+    Where the command stands `alone` in front, nobody gets to see that there are others, and they are left out.
+    """
+    parser, subparsers = _root()
     modules: dict[str, tuple[ModuleType, Parser | None]] = {}
     for name, (module_name, help_text) in COMMANDS.items():
         if name == command:

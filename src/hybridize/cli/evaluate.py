@@ -7,10 +7,10 @@ from pathlib import Path
 
 from hybridize.cli import evaluate_programs, evaluate_simulate
 from hybridize.cli.errors import ERROR, NOTHING, UsageError
-from hybridize.cli.options import one_of
+from hybridize.cli.options import OneOf
 
 _EPILOG = (
-    "CORPUS is a TOML file, or the name of one that hybridize brings (`paper`, `tensorflow-examples`); `init FOLDER...` "
+    "CORPUS is a TOML file, or one that hybridize brings (`paper`, `tensorflow-examples`); `init FOLDER...` "
     "makes a file, `simulate DIR` says what more would cost. What was found stays in DIR: a run that was cut off goes "
     "on. Exit code 0: all projects have a result, 1: some have none, 2: an error."
 )
@@ -29,7 +29,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--out", metavar="DIR", required=True, help="where results and tables go; with `init`: the file"
     )
-    parser.add_argument("--reading", type=one_of("paper", "ours", "both"), default="both", metavar="READING",
+    parser.add_argument("--reading", type=OneOf("paper", "ours", "both"), default="both", metavar="READING",
                         help="what counts as a candidate and as a failure: paper, ours, both")  # fmt: skip
     parser.add_argument("--project", action="append", metavar="NAME", default=[], help="only this one (repeatable)")
     parser.add_argument("--ablate", metavar="PARTS", default="", help="also without these parts of the analysis, "
