@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from hybridize.cli import evaluate_programs, evaluate_simulate
 from hybridize.cli.errors import ERROR, NOTHING, UsageError
 from hybridize.cli.options import OneOf
 
 _EPILOG = (
-    "CORPUS is a TOML file, or the name of one that hybridize brings (`paper`); `init FOLDER...` makes a file. What "
-    "was found stays in DIR: a run that was cut off goes on. Exit code 0: all projects have a result, 1: some have "
-    "none, 2: an error."
+    "CORPUS is a TOML file, or one that hybridize brings (`paper`, `tensorflow-examples`); `init FOLDER...` "
+    "makes a file, `simulate DIR` says what more would cost. What was found stays in DIR: a run that was cut off goes "
+    "on. Exit code 0: all projects have a result, 1: some have none, 2: an error."
 )
 
 
@@ -42,6 +43,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     group.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, whose workers do it (tcp://HOST:PORT)")
     group.add_argument("--timeout", type=float, default=900, metavar="SECONDS", help="limit for one project (900)")
     group.add_argument("--memory", type=int, default=8000, metavar="MB", help="limit for one project (8000)")
+    evaluate_programs.add_arguments(parser)
+    evaluate_simulate.add_arguments(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="no line for each project")
 
 
@@ -55,10 +58,13 @@ def run(args: argparse.Namespace) -> int:
     try:
         if args.corpus == "init":
             return _init(args)
+        if args.corpus == "simulate":
+            return evaluate_simulate.run(args)
         if args.folders:
             raise UsageError(f"unexpected argument `{args.folders[0]}`")
         corpus = load(args.corpus)
-        return _evaluate(args, corpus.only(args.project) if args.project else corpus)
+        corpus = corpus.only(args.project) if args.project else corpus
+        return evaluate_programs.run(args, corpus) if args.programs else _evaluate(args, corpus)
     except (CorpusError, ExecutionError, MissingError) as error:
         complain(str(error))
         if isinstance(error, ExecutionError):
