@@ -9,8 +9,9 @@ from hybridize.cli.errors import ERROR, NOTHING, UsageError
 from hybridize.cli.options import one_of
 
 _EPILOG = (
-    "CORPUS is a TOML file, or the name of one that hybridize brings (`paper`); `init FOLDER...` makes a file. What was "
-    "found stays in DIR: a run that was cut off goes on. Exit code 0: all projects have a result, 1: some have none, 2: "
+    "CORPUS is a TOML file, or the name of one that hybridize brings (`paper`); `init FOLDER...` makes a file. "
+    "`fixes STUDY.db` asks what is said before and after people's changes in a mined study. What was found stays in DIR: "
+    "a run that was cut off goes on. Exit code 0: all projects have a result, 1: some have none, 2: "
     "an error."
 )
 
@@ -34,9 +35,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--ablate", metavar="PARTS", default="", help="also without these parts of the analysis, "
                         "each for itself: speculation, hints, contexts, loops, models, index, or all")  # fmt: skip
     parser.add_argument("--repairs", action="store_true", help="also try the repairs (several analyses more)")
-    parser.add_argument("--repositories", action="append", metavar="FOLDER", default=[],
+    parser.add_argument("--repositories", "--mirrors", action="append", metavar="FOLDER", default=[],
                         help="git clones, in which commits are looked for before they are fetched")  # fmt: skip
     parser.add_argument("--fresh", action="store_true", help="use nothing of what an earlier run has found")
+    fixes = parser.add_argument_group("with `fixes`")
+    fixes.add_argument("--per-kind", type=int, default=0, metavar="N", help="draw at most so many (default: all)")
+    fixes.add_argument("--seed", type=int, default=0, help="of the draw (0)")
     group = parser.add_argument_group("how it is run")
     group.add_argument("--jobs", type=int, default=0, metavar="N", help="projects at a time (default: one a processor)")
     group.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, whose workers do it (tcp://HOST:PORT)")
@@ -55,6 +59,10 @@ def run(args: argparse.Namespace) -> int:
     try:
         if args.corpus == "init":
             return _init(args)
+        if args.corpus == "fixes":
+            from hybridize.cli.evaluate_fixes import run as run_fixes
+
+            return run_fixes(args, _executor(args))
         if args.folders:
             raise UsageError(f"unexpected argument `{args.folders[0]}`")
         corpus = load(args.corpus)

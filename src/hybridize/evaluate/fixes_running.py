@@ -26,6 +26,14 @@ from hybridize.report.json_report import to_dict
 Json = dict[str, Any]
 #: Called with how many tasks have ended, how many there are, the repository, and why the last one failed (if it did).
 Progress = Callable[[int, int, str, str], None]
+#: Outcomes that say that the report does not know the function as the study does: counted, and in no rate.
+_UNJUDGED: Final = ("absent", "eager")
+_NOTE: Final = (
+    "Foreseen: an addition that is proposed, covered by a graph, safe but left by the plan, or repairable; of the others "
+    "an error, a warning or a change. Gone after: of the foreseen. Untouched: the same said of candidates (graphs) of the "
+    "same trees that the changeset leaves alone. Functions that the report does not know as the study does (`absent`, "
+    "`eager`) are in no rate. Intervals: Wilson, 95%."
+)
 _FUNCTION: Final = "hybridize.evaluate.fixes_running:changeset"
 
 
@@ -134,52 +142,58 @@ def _key(group: Sequence[Fix]) -> str:
 
 def tables(results: Sequence[Json]) -> list[Table]:
     """Rates by kind beside those of functions that nobody touched, outcomes by kind, and the changes one by one."""
-    rows = sorted((fix for each in results for fix in each["fixes"]), key=lambda fix: (KINDS.index(fix["kind"]), *_id(fix)))
-    judged = [row for row in rows if row["outcome"] not in ("absent", "eager")]
-    return [_rates(judged, results), _outcomes(rows), _changes(rows)]
+    every = [fix for each in results for fix in each["fixes"]]
+    rows = sorted(every, key=lambda fix: (KINDS.index(fix["kind"]), *_id(fix)))
+    return [_rates(rows, results), _outcomes(rows), _changes(rows)]
 
 
-def _rates(judged: Sequence[Json], results: Sequence[Json]) -> Table:
-    counts = {mode: [sum(each["untouched"][mode][i] for each in results) for i in (0, 1)] for mode in ("eager", "hybrid")}
+def _rates(rows: Sequence[Json], results: Sequence[Json]) -> Table:
+    judged = [row for row in rows if row["outcome"] not in _UNJUDGED]
     lines = []
     for kind in (*KINDS, "all"):
         of_kind = [row for row in judged if kind in (row["kind"], "all")]
-        if of_kind:
-            said = [row for row in of_kind if row["foreseen"]]
-            repositories = len({row["repository"] for row in of_kind})
-            number, base = counts["eager" if kind == "added" else "hybrid"]
-            beside = "" if kind in ("all", "relocated") else _share(base, number)
-            gone = _share(sum(row["gone"] for row in said), len(said))
-            lines.append((kind, len(of_kind), repositories, _share(len(said), len(of_kind)), gone, beside))
+        if not of_kind:
+            continue
+        said = [row for row in of_kind if row["foreseen"]]
+        repositories = len({row["repository"] for row in of_kind})
+        beside = "" if kind in ("all", "relocated") else _beside(results, "eager" if kind == "added" else "hybrid")
+        gone = _share(sum(row["gone"] for row in said), len(said))
+        lines.append((kind, len(of_kind), repositories, _share(len(said), len(of_kind)), gone, beside))
+    titles = ("kind", "changes", "repositories", "foreseen", "gone after", "untouched")
     return Table(
-        "fixes",
-        "What people changed, and what the tool says",
-        (Column("kind"), Column("changes", "d"), Column("repositories", "d"), Column("foreseen"), Column("gone after"), Column("untouched")),
-        tuple(lines),
-        "Foreseen: an addition that is proposed, covered by a graph, safe but left by the plan, or repairable; of the "
-        "others an error, a warning or a change. Gone after: of the foreseen. Untouched: the same said of candidates "
-        "(graphs) of the same trees that the changeset leaves alone. Intervals: Wilson, 95%.",
-    )  # fmt: skip
+        "fixes", "What people changed, and what the tool says", tuple(map(Column, titles)), tuple(lines), _NOTE
+    )
+
+
+def _beside(results: Sequence[Json], mode: str) -> str:
+    number, said = (sum(each["untouched"][mode][i] for each in results) for i in (0, 1))
+    return _share(said, number)
 
 
 def _outcomes(rows: Sequence[Json]) -> Table:
-    counted = Counter((row["kind"], row["outcome"]) for row in rows)
+    groups: dict[tuple[str, str], list[Json]] = {}
+    for row in rows:
+        groups.setdefault((row["kind"], row["outcome"]), []).append(row)
     lines = []
-    for kind, outcome in sorted(counted, key=lambda pair: (KINDS.index(pair[0]), -counted[pair], pair[1])):
-        of_both = [row for row in rows if (row["kind"], row["outcome"]) == (kind, outcome)]
-        codes = Counter(code for row in of_both for code in row["codes"])
-        told = ", ".join(f"{code} {n}" for code, n in sorted(codes.items(), key=lambda pair: (-pair[1], pair[0]))[:8])
-        lines.append((kind, outcome, len(of_both), told))
-    return Table("fixes-outcomes", "Outcomes", (Column("kind"), Column("outcome"), Column("changes", "d"), Column("codes")), tuple(lines))  # fmt: skip
+    for kind, outcome in sorted(groups, key=lambda pair: (KINDS.index(pair[0]), -len(groups[pair]), pair[1])):
+        group = groups[kind, outcome]
+        codes = Counter(code for row in group for code in row["codes"])
+        most = sorted(codes.items(), key=lambda pair: (-pair[1], pair[0]))[:8]
+        lines.append((kind, outcome, len(group), ", ".join(f"{code} {n}" for code, n in most)))
+    titles = ("kind", "outcome", "changes", "codes")
+    return Table("fixes-outcomes", "Outcomes", tuple(map(Column, titles)), tuple(lines))
 
 
 def _changes(rows: Sequence[Json]) -> Table:
-    names = ("kind", "repository", "commit", "path", "function", "outcome", "codes", "foreseen", "gone")
-    lines = tuple(
-        tuple(", ".join(row[name]) if name == "codes" else "yes" if row[name] is True else "no" if row[name] is False else row[name] for name in names)
-        for row in rows
-    )  # fmt: skip
-    return Table("fixes-changes", "The changes", tuple(Column(name) for name in names), lines)
+    titles = ("kind", "repository", "commit", "path", "function", "outcome", "codes", "foreseen", "gone")
+    lines = tuple(tuple(_cell(row[title]) for title in titles) for row in rows)
+    return Table("fixes-changes", "The changes", tuple(map(Column, titles)), lines)
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(value) if isinstance(value, list) else value
 
 
 def _id(fix: Json) -> tuple[str, str, str, str]:
