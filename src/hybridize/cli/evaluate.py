@@ -10,8 +10,8 @@ from hybridize.cli.options import one_of
 
 _EPILOG = (
     "CORPUS is a TOML file, or the name of one that hybridize brings (`paper`); `init FOLDER...` makes a file. "
-    "`fixes STUDY.db` asks what is said before and after people's changes in a mined study. What was found stays in DIR: "
-    "a run that was cut off goes on. Exit code 0: all projects have a result, 1: some have none, 2: "
+    "`fixes STUDY.db` asks what is said before and after people's changes in a mined study. What was found "
+    "stays in DIR: a run that was cut off goes on. Exit code 0: all projects have a result, 1: some have none, 2: "
     "an error."
 )
 

@@ -1,4 +1,4 @@
-"""What a report says of a function that a person changed, and of those that nobody touched (`to_dict` of the report)."""
+"""What a report (as JSON) says of a function that a person changed, and of those that nobody touched."""
 
 from __future__ import annotations
 
