@@ -118,9 +118,9 @@ def gone(tree: Tree, fix: Fix, codes: Sequence[str]) -> bool:
     if function is None:
         return False
     if fix.kind == "added":
-        return function["mode"] == "hybrid" and function["decision"]["action"] != "convert_to_eager"
+        return bool(function["mode"] == "hybrid" and function["decision"]["action"] != "convert_to_eager")
     if fix.kind == "removed":
-        return function["mode"] != "hybrid"
+        return bool(function["mode"] != "hybrid")
     outcome, now = tree.graph(function, removed=False)
     return outcome not in WARNED or not set(now) & set(codes)
 
