@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hybridize.cli import evaluate_programs, evaluate_simulate
+from hybridize.cli import evaluate_fixes, evaluate_programs, evaluate_simulate
 from hybridize.cli.errors import ERROR, NOTHING, UsageError
 from hybridize.cli.options import OneOf
 
 _EPILOG = (
-    "CORPUS is a TOML file, or one that hybridize brings (`paper`, `tensorflow-examples`); `init FOLDER...` "
-    "makes a file, `simulate DIR` says what more would cost. What was found stays in DIR: a run that was cut off goes "
-    "on. Exit code 0: all projects have a result, 1: some have none, 2: an error."
+    "CORPUS is a TOML file, or one that hybridize brings (`paper`, `tensorflow-examples`). In its place: "
+    "`init FOLDER...` makes a file, `simulate RESULTS` says what more would cost, `fixes STUDY.db` what is said before "
+    "and after changes of people in a mined study. What was found stays in DIR: a run that was cut off goes on. "
+    "Exit code 0: all have a result, 1: some have none, 2: an error."
 )
 
 
@@ -35,9 +36,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--ablate", metavar="PARTS", default="", help="also without these parts of the analysis, "
                         "each for itself: speculation, hints, contexts, loops, models, index, or all")  # fmt: skip
     parser.add_argument("--repairs", action="store_true", help="also try the repairs (several analyses more)")
-    parser.add_argument("--repositories", action="append", metavar="FOLDER", default=[],
+    parser.add_argument("--repositories", "--mirrors", action="append", metavar="FOLDER", default=[],
                         help="git clones, in which commits are looked for before they are fetched")  # fmt: skip
     parser.add_argument("--fresh", action="store_true", help="use nothing of what an earlier run has found")
+    fixes = parser.add_argument_group("`evaluate fixes STUDY.db`: what is said before and after changes of people")
+    fixes.add_argument("--per-kind", type=int, default=0, metavar="N", help="draw at most so many (default: all)")
     group = parser.add_argument_group("how it is run")
     group.add_argument("--jobs", type=int, default=0, metavar="N", help="projects at a time (default: one a processor)")
     group.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, whose workers do it (tcp://HOST:PORT)")
@@ -45,6 +48,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     group.add_argument("--memory", type=int, default=8000, metavar="MB", help="limit for one project (8000)")
     evaluate_programs.add_arguments(parser)
     evaluate_simulate.add_arguments(parser)
+    parser.add_argument("--seed", type=int, default=0, help="of what is drawn: times, or changes (0)")
     parser.add_argument("-q", "--quiet", action="store_true", help="no line for each project")
 
 
@@ -60,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
             return _init(args)
         if args.corpus == "simulate":
             return evaluate_simulate.run(args)
+        if args.corpus == "fixes":
+            return evaluate_fixes.run(args, _executor(args))
         if args.folders:
             raise UsageError(f"unexpected argument `{args.folders[0]}`")
         corpus = load(args.corpus)

@@ -15,7 +15,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--repository-count", type=int, default=10_000, metavar="N", help="how many repositories (10000)"
     )
-    group.add_argument("--seed", type=int, default=0, help="of the drawing of times (0)")
     group.add_argument("--scheduler-cost", type=float, metavar="MS", help="of a task at the scheduler, in milliseconds "
                        "(default: measured, on a Dask scheduler that is started for it)")  # fmt: skip
 
