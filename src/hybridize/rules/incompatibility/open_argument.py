@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Lit, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.facts.symbolic import OPERATION, parameter_bit
+from hybridize.flow.docstrings import Docstrings
 from hybridize.library.defaults import holds_tensors
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -129,7 +130,7 @@ def _iterated(view: FrameView, instr: ir.Call, name: str) -> Iterator[Hit]:
 def _gone_through(view: FrameView, slot: int) -> int:
     """The parameters that a slot holds whole and that may be arrays: none that the docstring calls a tuple is one."""
     needs = _derived(view, slot, whole=True)
-    docs = view.project.solution.engine.hints.docs
+    docs: Docstrings = view.project.shared("docstrings", Docstrings)
     for i, param in enumerate(view.code.params):
         if needs & parameter_bit(i) and docs.is_structure(view.code, param.name):
             needs &= ~parameter_bit(i)
