@@ -89,7 +89,7 @@ def target(data, x: tf.Tensor):
         ("A 2-tuple consisting of a, b.", "a, b = data", False),
         ("A tuple of arrays.", "a, b = [tf.exp(each) for each in data]", False),
         ("A 2-tuple.", "a, b = data; a = np.sin(a)", True),
-        ("A tuple or an array.", "a, b = data", True),
+        ("A tuple or a matrix.", "a, b = data", True),
         ("A list of numbers.", "a, b = data", True),
         ("What is computed.", "a, b = data", True),
     ],
