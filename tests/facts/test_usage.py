@@ -319,3 +319,51 @@ def test_a_private_field_that_nobody_reads_is_seen_by_nobody(
     field: str, read: str, converted: bool, tmp_path: Path
 ) -> None:
     assert converts(tmp_path, KEPT.format(field=field, read=read)) is converted
+
+
+HELPER = """\
+def loss_of(said, y):
+    score = said.distribution.score(y)
+    return -tf.reduce_mean({given})
+class Trainer:
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer = model, optimizer
+    def target(self, x: tf.Tensor, y: tf.Tensor):
+        with tf.GradientTape() as tape:
+            loss = {loss}
+        grads = tape.gradient(loss, self.model.trainable_variables)
+        self.optimizer.apply_gradients(zip(grads, self.model.trainable_variables))
+        return loss
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "loss", "after", "is_made"),
+    [
+        ("score", "loss_of(self.model(x)[:, 0], y) * 2.0", "", True),
+        ("y", "loss_of(self.model(x)[:, 0], y) * 2.0", "", False),
+        (
+            "score",
+            "tf.reduce_mean(self.model(x)) + 0.0 * float(bool(loss_of(self.model(x)[:, 0], y) is None))",
+            "",
+            False,
+        ),
+        (
+            "score",
+            "loss_of(self.model(x)[:, 0], y)",
+            "def other(told, y):\n    print(loss_of(models[0](told), y))\n",
+            True,
+        ),
+    ],
+)
+def test_what_a_helper_gives_to_a_tape_is_computed_with_tensorflow(
+    given: str, loss: str, after: str, is_made: bool, tmp_path: Path
+) -> None:
+    assert converts(tmp_path, HELPER.format(given=given, loss=loss) + after) is is_made
+
+
+@pytest.mark.parametrize(("also", "is_made"), [("", True), ("loss_of(self.model(x)[:, 0], y)", False)])
+def test_every_call_of_the_helper_must_be_derived(also: str, is_made: bool, tmp_path: Path) -> None:
+    loss = "loss_of(self.model(x)[:, 0], y)"
+    text = HELPER.format(given="score", loss=loss).replace("        grads", f"        {also}\n        grads")
+    assert converts(tmp_path, text) is is_made

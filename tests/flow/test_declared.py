@@ -10,7 +10,7 @@ from hybridize.api import analyze
 from hybridize.config import Config
 from hybridize.domain.objects import show
 from hybridize.facts.model import ParameterFacts
-from hybridize.flow.docstrings import described, entries
+from hybridize.flow.docstrings import described, entries, names_structure
 
 TYPES = """\
 from __future__ import annotations
@@ -145,6 +145,26 @@ print(Box().double(tf.ones(3)), same(Named(tf.ones(2))), length(Row()))
 )
 def test_descriptions(text: str, is_tensor: bool) -> None:
     assert bool(described(text)) is is_tensor, show(described(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_structure"),
+    [
+        ("A 5-tuple consisting of context_x, context_y", True),
+        ("tuple", True),
+        ("an optional tuple or dict of arrays", True),
+        ("A tuple (x, y).", True),
+        ("a namedtuple with the batch", True),
+        ("tuple or tensor", False),
+        ("A tuple, or an array of pairs", False),
+        ("list of batches", False),
+        ("the size of the tuple", False),
+        ("tuple index", False),
+        ("", False),
+    ],
+)
+def test_descriptions_of_structures(text: str, is_structure: bool) -> None:
+    assert names_structure(text) is is_structure
 
 
 def test_entries_in_the_usual_styles() -> None:

@@ -66,3 +66,33 @@ for batch in somewhere.batches():
 @pytest.mark.parametrize(("passed", "blocks"), [("(tf.ones(3), tf.ones(3))", False), ("tf.ones([2, 3])", True)])
 def test_what_calls_show_to_be_a_tuple_is_one_elsewhere(passed: str, blocks: bool, tmp_path: Path) -> None:
     assert ("HY358" in codes(tmp_path, TAKEN_APART.format(passed=passed))) == blocks
+
+
+TOLD = '''\
+import tensorflow as tf
+import numpy as np
+def target(data, x: tf.Tensor):
+    """Computes.
+
+    Args:
+      data: {said}
+      x: A `Tensor`.
+    """
+    {use}
+    return tf.exp(x) * 2.0 + tf.reduce_sum(a) * b
+'''
+
+
+@pytest.mark.parametrize(
+    ("said", "use", "blocks"),
+    [
+        ("A 2-tuple consisting of a, b.", "a, b = data", False),
+        ("A tuple of arrays.", "a, b = [tf.exp(each) for each in data]", False),
+        ("A 2-tuple.", "a, b = data; a = np.sin(a)", True),
+        ("A tuple or a matrix.", "a, b = data", True),
+        ("A list of numbers.", "a, b = data", True),
+        ("What is computed.", "a, b = data", True),
+    ],
+)
+def test_what_a_docstring_calls_a_tuple_is_no_array(said: str, use: str, blocks: bool, tmp_path: Path) -> None:
+    assert ("HY358" in codes(tmp_path, TOLD.format(said=said, use=use))) == blocks

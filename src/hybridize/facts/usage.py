@@ -30,6 +30,9 @@ _COMPUTED: Final = frozenset(
     {ir.Binary, ir.Inplace, ir.Unary, ir.Phi, ir.Tuple, ir.List, ir.Unpack, ir.Item, ir.Iter, ir.BoolOp}
 )
 
+#: So many calls lead from a helper to the tape that derives what it gives.
+_CALLS: Final = 3
+
 
 class Used:
     """What the uses of unknown objects say, by call; kept for each place."""
@@ -110,17 +113,30 @@ def _named(index: Index, slot: int) -> tuple[object, ...]:
     return (index.original(slot),)
 
 
-def _is_derived(frame: Frame, position: int) -> bool:
-    """Whether a tape of the function takes gradients of what a call gives, by whatever is computed of it.
+def _is_derived(frame: Frame, position: int, far: int = _CALLS) -> bool:
+    """Whether a tape takes gradients of what a call gives, by whatever is computed of it: here, or in all callers.
 
     Eagerly a tape only sees operations of TensorFlow: what it derives has been computed with these.
     """
     index = index_of(frame.code)
     taken = [pos for pos, name in frame.ops.items() if name in costs.TAKES_GRADIENTS]
-    todo = [call.arguments[0][0] for pos in taken for call in index.calls.get(pos, ()) if call.arguments]
-    todo += [
+    derived = [call.arguments[0][0] for pos in taken for call in index.calls.get(pos, ()) if call.arguments]
+    derived += [
         slot for pos in taken for call in index.calls.get(pos, ()) for key, slot in call.keywords if key == "target"
     ]
+    if _is_part(index, position, derived):
+        return True
+    if not far or not frame.incoming or not _is_part(index, position, [made.value for made in index.of(ir.Return)]):
+        return False
+    return all(
+        caller is not None and not frame.started_by(caller, pos) and _is_derived(caller, pos, far - 1)
+        for caller, pos in frame.incoming
+    )
+
+
+def _is_part(index: Index, position: int, slots: list[int]) -> bool:
+    """Whether some values are computed of what a call gives."""
+    todo = [slot for slot in slots if slot >= 0]
     seen: set[int] = set()
     while todo:
         slot = index.original(todo.pop())

@@ -30,12 +30,16 @@ _ALTERNATIVE = regex(r"\s*(?:[,/|]|\bor\b|\band\b)\s*")
 #: What ends the noun phrase that a description begins with.
 _AFTER = regex(
     r"\s+(?:of|with|containing|that|which|whose|where|representing|holding|for|from|to|in|on|at|used|using|specifying|"
-    r"indicating|giving|as|shaped|having|is|are|per|corresponding|describing|denoting|defining|by|if)\b|[(\[<:;]|\.\s"
+    r"indicating|giving|consisting|as|shaped|having|is|are|per|corresponding|describing|denoting|defining|by|if)\b|[(\[<:;]|\.\s"
 )
 _HOLDER = regex(
     r"(?:an?\s+|the\s+|optional\s+|nested\s+|python\s+|input\s+)*"
     r"(?:list|tuple|sequence|structure|collection|iterable|pair|dict|dictionary|batch|set|stack)s?\s+"
     r"(?:of|with|containing)\s+(?:single\s+)?(.+)"
+)
+#: What no array is: `list` is left out, since authors call arrays so, too.
+_PYTHONS = regex(
+    r"(?:an?\s+|the\s+|optional\s+|nested\s+|python\s+|input\s+)*(?:\w+-)?(?:tuple|dict|dictionary|namedtuple)\.?"
 )
 _SENTENCE = regex(r"\.(?:\s|$)")
 _BRACKETS = regex(r"\[[^\]]*\]|\([^()]*\)")
@@ -52,6 +56,7 @@ class Docstrings:
 
     def __init__(self) -> None:
         self._known: dict[Code, dict[str, Value]] = {}
+        self._structures: dict[Code, frozenset[str]] = {}
 
     def value(self, code: Code, name: str) -> Value:
         """What a function's docstring says that an argument is; bottom where it names no tensor or array."""
@@ -59,6 +64,37 @@ class Docstrings:
         if found is None:
             found = self._known[code] = _read(code)
         return found.get(name, BOTTOM)
+
+    def is_structure(self, code: Code, name: str) -> bool:
+        """Whether a function's docstring says that an argument is a tuple or dictionary, whatever is in it."""
+        found = self._structures.get(code)
+        if found is None:
+            text = _docstring(code)
+            told = (
+                entries(text, frozenset(param.name for param in code.params))
+                if "tuple" in text or "dict" in text
+                else ()
+            )
+            found = self._structures[code] = frozenset(
+                each for given, said in told if names_structure(said) for each in given
+            )
+        return name in found
+
+
+def names_structure(text: str) -> bool:
+    """Whether a description says of something that it is a tuple or dictionary, and nothing else."""
+    sentence = _BRACKETS.sub(" ", _plain(text)).strip()
+    for phrase in _ALTERNATIVE.split(sentence):
+        if _PYTHONS.fullmatch(_AFTER.split(phrase, 1)[0].strip()) is None:
+            return False
+        if _AFTER.search(phrase) is not None:
+            break  # what follows is part of the description
+    return True
+
+
+def _plain(text: str) -> str:
+    """The first sentence of a description, without marks."""
+    return _SENTENCE.split(text.strip().lower(), 1)[0][:_LONGEST].replace("`", "").replace("~", "")
 
 
 def _read(code: Code) -> dict[str, Value]:
@@ -125,8 +161,7 @@ def _indent(line: str) -> int:
 
 def described(text: str) -> Value:
     """What a description says that something is; bottom where it names neither tensor nor array."""
-    sentence = _SENTENCE.split(text.strip().lower(), 1)[0][:_LONGEST].replace("`", "").replace("~", "")
-    sentence = _BRACKETS.sub(" ", sentence).strip()
+    sentence = _BRACKETS.sub(" ", _plain(text)).strip()
     holder = _HOLDER.match(sentence)
     if holder is not None:
         element = described(holder[1])

@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Lit, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.facts.symbolic import OPERATION, parameter_bit
+from hybridize.flow.docstrings import Docstrings
 from hybridize.library.defaults import holds_tensors
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -120,10 +121,20 @@ def _given(view: FrameView, instr: ir.Call, said: str) -> Iterator[Hit]:
 def _iterated(view: FrameView, instr: ir.Call, name: str) -> Iterator[Hit]:
     needs = 0
     for slot in arguments(instr):
-        needs |= _derived(view, slot, whole=True)
+        needs |= _gone_through(view, slot)
     if needs:
         said = f"goes through {_MAY_BE_ARRAY}, with `{name.removeprefix('builtins.')}`"
         yield Hit(instr.position, f"{said}: Python cannot go through a tensor of a graph", needs)
+
+
+def _gone_through(view: FrameView, slot: int) -> int:
+    """The parameters that a slot holds whole and that may be arrays: none that the docstring calls a tuple is one."""
+    needs = _derived(view, slot, whole=True)
+    docs: Docstrings = view.project.shared("docstrings", Docstrings)
+    for i, param in enumerate(view.code.params):
+        if needs & parameter_bit(i) and docs.is_structure(view.code, param.name):
+            needs &= ~parameter_bit(i)
+    return needs
 
 
 def _class(view: FrameView, instr: ir.Call, name: str) -> Iterator[Hit]:
@@ -167,7 +178,7 @@ def loop(view: FrameView, instr: ir.Loop) -> Iterator[Hit]:
     """A comprehension over what may be an array."""
     if not instr.is_for:
         return
-    needs = _derived(view, instr.iterable, whole=True)
+    needs = _gone_through(view, instr.iterable)
     if not needs or not any(isinstance(o, Unknown) for o in view.value(instr.iterable)):
         return
     flow = control(view)
@@ -178,7 +189,7 @@ def loop(view: FrameView, instr: ir.Loop) -> Iterator[Hit]:
 
 def unpack(view: FrameView, instr: ir.Unpack) -> Iterator[Hit]:
     """`a, b = x` of what may be an array."""
-    needs = _derived(view, instr.source, whole=True)
+    needs = _gone_through(view, instr.source)
     unknown = any(isinstance(o, Unknown) and not holds_tensors(o) for o in view.value(instr.source))
     if needs and unknown and not _are_structures(view, needs):
         yield Hit(instr.position, f"takes {_MAY_BE_ARRAY}, apart: Python cannot go through a tensor of a graph", needs)
@@ -310,6 +321,7 @@ r1 = eval("target")(tf.constant(2.0), np.ones(2, np.float32))
         ),
     ),
     known_problems="""It keeps a function eager that only tensors ever reach where nobody is seen to pass one: a
-library whose callers are elsewhere. A type hint on the parameter takes it away.""",
+library whose callers are elsewhere. A type hint on the parameter takes it away. So does a docstring
+that calls it a tuple or a dictionary, where it is gone through or taken apart.""",
     reference="semantics.md R8, R9, R10",
 )
