@@ -1,4 +1,4 @@
-"""Writes a page for each rule and repair into docs/rules/, from the rules themselves.
+"""Writes a page for each code (precondition, status, rule, repair) into docs/rules/, from what they say themselves.
 
 python scripts/build_rule_pages.py           # write
 python scripts/build_rule_pages.py --check   # exit with 1 if a page is out of date
@@ -14,8 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hybridize.decide.documentation import PRECONDITION_DOCS, STATUS_DOCS, Doc
 from hybridize.repairs.registry import all_repairs
-from hybridize.report.pages import repair_page, rule_page
+from hybridize.report.pages import decision_page, repair_page, rule_page
 from hybridize.rules.model import Category, Rule
 from hybridize.rules.registry import all_rules
 
@@ -42,6 +43,13 @@ def page(rule: Rule) -> str:
     level = f"reported as {rule.level.value} in hybrid functions" if rule.level else "not reported in hybrid functions"
     head = f"# {rule.code} {rule.name}\n\n{rule.summary}\n\n*{TITLES[rule.category]}; {level}.*\n\n"
     return "\n".join([head + linked(rule_page(rule)), *precision(rule.code, samples()), ""])
+
+
+def _decision(code: str, word: str, doc: Doc) -> str:
+    """The page of a precondition or status."""
+    level = f"; {doc.severity.value}" if doc.severity else ""
+    head = f"# {code} {doc.name}\n\n{doc.summary}\n\n*{word.capitalize()}{level}.*\n\n"
+    return head + linked(decision_page(code, doc)).rstrip() + "\n"
 
 
 def linked(text: str) -> str:
@@ -86,7 +94,15 @@ def precision(code: str, read: Sequence[dict[str, Any]]) -> list[str]:
 def pages() -> dict[str, str]:
     """All pages by file name."""
     found = {f"{rule.code}.md": page(rule) for rule in all_rules()}
-    lines = ["# Rules", "", "Written by `scripts/build_rule_pages.py` from the rules; do not edit.", ""]
+    lines = ["# Codes", "", "Written by `scripts/build_rule_pages.py` from the codes themselves; do not edit.", ""]
+    for title, word, docs in (
+        ("Preconditions", "precondition", PRECONDITION_DOCS),
+        ("Statuses", "status", STATUS_DOCS),
+    ):
+        found |= {f"{code}.md": _decision(code, word, doc) for code, doc in docs.items()}
+        lines += [f"## {title}", "", "| code | name | meaning |", "|---|---|---|"]
+        lines += [f"| [{code}]({code}.md) | {doc.name} | {doc.summary} |" for code, doc in sorted(docs.items())]
+        lines.append("")
     for category, title in TITLES.items():
         rules = [rule for rule in all_rules() if rule.category is category]
         if rules:

@@ -170,14 +170,14 @@ def _wrapped(start: str, codes: Iterable[str], end: str) -> Iterator[str]:
 
 def _linked(text: str) -> str:
     """The text with links from codes to their pages; raises KeyError for a code that there is not."""
-    pages = {rule.code for rule in all_rules()} | {repair.code for repair in all_repairs()}
-    known = {*PRECONDITION_DOCS, *STATUS_DOCS}
+    codes = [each.code for each in (*all_rules(), *all_repairs())]
+    pages = {*codes, *PRECONDITION_DOCS, *STATUS_DOCS}
 
     def link(found: re.Match[str]) -> str:
         code = found[0]
-        if code not in pages and code not in known:
+        if code not in pages:
             raise KeyError(code)
-        return f"[{code}](rules/{code}.md)" if code in pages else code
+        return f"[{code}](rules/{code}.md)"
 
     return CODE.sub(link, text)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import hybridize
-from hybridize.config import OPTIONS
+from hybridize.config import OPTIONS, Config, Option, load_config
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -26,9 +26,18 @@ def test_ci_runs_the_commands_of_the_readme(command: str) -> None:
     assert command.removeprefix("pip install") in CI
 
 
-def test_the_readme_lists_every_option() -> None:
-    for option in OPTIONS:
-        assert f"`{option.name}`" in README
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_every_option_has_an_example_that_is_not_its_default(option: Option, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.hybridize]\n{option.name} = {option.example}\n")
+    given = load_config([tmp_path]).values()[option.name]
+    assert given != Config().values()[option.name]
+
+
+def test_reference_settings_and_manual_are_what_the_parsers_say() -> None:
+    # `python scripts/build_reference.py` writes them anew.
+    script = [sys.executable, "scripts/build_reference.py", "--check"]
+    result = subprocess.run(script, capture_output=True, text=True, cwd=ROOT)
+    assert (result.stdout, result.stderr, result.returncode) == ("", "", 0)
 
 
 def test_outputs_in_the_documentation_are_what_the_commands_print() -> None:

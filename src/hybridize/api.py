@@ -185,7 +185,7 @@ def analyze(
         Facts, decisions and statuses by function; what could not be read is in `errors`, paths that do not exist in
         `missing`.
     """
-    return analyze_inputs(_read(paths, config, contents), config, progress=progress, repairs=repairs, store=store)
+    return analyze_inputs(inputs_of(paths, config, contents), config, progress=progress, repairs=repairs, store=store)
 
 
 def analyze_inputs(
@@ -241,7 +241,7 @@ def _narrowed(report: Report, inputs: Inputs, asked: frozenset[str]) -> Report:
 
 def versions_of(paths: Sequence[Path], config: Config) -> Versions:
     """What the project of some paths may run on, and who says so."""
-    return _read(paths, config).versions
+    return inputs_of(paths, config).versions
 
 
 def debug(paths: Sequence[Path], config: Config, what: str) -> str:
@@ -251,7 +251,7 @@ def debug(paths: Sequence[Path], config: Config, what: str) -> str:
     from hybridize.program.build import build_program
 
     registry.load()
-    inputs = _read(paths, config)
+    inputs = inputs_of(paths, config)
     return listing(build_program(inputs.files, inputs.imports, read=inputs.read), config, what)
 
 
@@ -286,7 +286,8 @@ def _refuse_unfinished(places: Sequence[Path]) -> None:
         raise FixError(f"{left[0]}: a run that was cut off has left files changed; `hybridize fix` puts them back")
 
 
-def _read(paths: Sequence[Path], config: Config, contents: Mapping[str, bytes] | None = None) -> Inputs:
+def inputs_of(paths: Sequence[Path], config: Config, contents: Mapping[str, bytes] | None = None) -> Inputs:
+    """What is read for an analysis; nothing is analyzed."""
     asked = Asked(config.exclude, config.directory, config.src, config.tensorflow_version, config.world)
     return read_inputs(paths, asked, _external(), contents)
 

@@ -62,11 +62,17 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option: its name in files and on the command line, what it accepts, and one sentence for `--help`."""
+    """An option: its name in files and on the command line, what it accepts, one sentence for `--help`.
+
+    `example` is a value as it may stand in a file; `unset` says in words what holds where none is given, for an option
+    whose default is no value.
+    """
 
     name: str
     kind: str
     help: str
+    example: str
+    unset: str = ""
 
     @property
     def field(self) -> str:
@@ -75,27 +81,88 @@ class Option:
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("select", "codes", "Rules to report, by code, the start of one, or name; all if none is given."),
-    Option("ignore", "codes", "Rules not to report, by code, the start of one, or name."),
-    Option("per-file-ignores", "table", "Rules not to report for files that match a pattern: PATTERN:CODE,CODE."),
-    Option("exclude", "strings", "Files and folders to leave out, as patterns of a .gitignore."),
-    Option("src", "paths", "Folders that imports start from, besides the project's root."),
-    Option("tensorflow-version", "version", "The TensorFlow version the project runs on."),
-    Option("follow-type-hints", "boolean", "Trust type hints of parameters."),
-    Option("speculate", "boolean", "Guess, and say so, where the analysis finds no answer."),
-    Option("boolean-literals", "boolean", "Count True and False as literals that retrace."),
-    Option("strict-literals", "boolean", "Block conversion on any literal argument, even one that never changes."),
-    Option("test-entry-points", "boolean", "Treat tests as calls of the project's functions."),
-    Option("infer-input-signatures", "boolean", "Propose an input_signature where all calls agree."),
     Option(
-        "jit-compile", "boolean", "Propose jit_compile=True where it is likely faster (unsafe: last digits differ)."
+        "select",
+        "codes",
+        "Rules to report, by code, the start of one, or name; all if none is given.",
+        '["HY1", "P1"]',
+        unset="all",
     ),
-    Option("all-safe", "boolean", "Convert every function that is safe to convert, not only those that are worth it."),
-    Option("confidence", "confidence", "What conversions may rest on: calls that are seen, declared, or assumed."),
-    Option("world", "world", "Whether others import the project (open) or all its callers are in it (closed)."),
-    Option("jobs", "number", "Processes that analyze parts of a project side by side; 0 for one on each processor."),
-    Option("cache", "boolean", "Keep what was found, and answer from it while nothing has changed."),
-    Option("cache-dir", "path", "Where to keep it (default: the user's cache folder)."),
+    Option(
+        "ignore", "codes", "Rules not to report, by code, the start of one, or name.", '["python-side-effects"]', "none"
+    ),
+    Option(
+        "per-file-ignores",
+        "table",
+        "Rules not to report for files that match a pattern: PATTERN:CODE,CODE.",
+        '{ "scripts/" = ["HY101"] }',
+        unset="none",
+    ),
+    Option(
+        "exclude",
+        "strings",
+        "Files and folders to leave out, as patterns of a .gitignore.",
+        '["generated/", "*_pb2.py"]',
+        unset="none; files that git ignores are left out anyway",
+    ),
+    Option(
+        "src",
+        "paths",
+        "Folders that imports start from, besides the project's root.",
+        '["lib"]',
+        unset="found",
+    ),
+    Option(
+        "tensorflow-version",
+        "version",
+        "The TensorFlow version the project runs on.",
+        '"2.16"',
+        unset="read from requirements, else from the sources, else any",
+    ),
+    Option("follow-type-hints", "boolean", "Trust type hints of parameters.", "false"),
+    Option("speculate", "boolean", "Guess, and say so, where the analysis finds no answer.", "false"),
+    Option("boolean-literals", "boolean", "Count True and False as literals that retrace.", "true"),
+    Option(
+        "strict-literals", "boolean", "Block conversion on any literal argument, even one that never changes.", "true"
+    ),
+    Option("test-entry-points", "boolean", "Treat tests as calls of the project's functions.", "false"),
+    Option("infer-input-signatures", "boolean", "Propose an input_signature where all calls agree.", "true"),
+    Option(
+        "jit-compile",
+        "boolean",
+        "Propose jit_compile=True where it is likely faster (unsafe: last digits differ).",
+        "true",
+    ),
+    Option(
+        "all-safe",
+        "boolean",
+        "Convert every function that is safe to convert, not only those that are worth it.",
+        "true",
+    ),
+    Option(
+        "confidence",
+        "confidence",
+        "What conversions may rest on: calls that are seen, declared, or assumed.",
+        '"declared"',
+    ),
+    Option(
+        "world",
+        "world",
+        "Whether others import the project (open) or all its callers are in it (closed).",
+        '"closed"',
+        unset="found in the package's metadata",
+    ),
+    Option(
+        "jobs", "number", "Processes that analyze parts of a project side by side; 0 for one on each processor.", "1"
+    ),
+    Option("cache", "boolean", "Keep what was found, and answer from it while nothing has changed.", "false"),
+    Option(
+        "cache-dir",
+        "path",
+        "Where to keep it (default: the user's cache folder).",
+        '".cache"',
+        "the user's cache folder",
+    ),
 )
 
 _BY_NAME: Mapping[str, Option] = MappingProxyType({option.name: option for option in OPTIONS})
@@ -272,6 +339,11 @@ def _one_of(*words: str) -> Callable[[Any, Path], str]:
         return str(value)
 
     return convert
+
+
+def wanted(option: Option) -> str:
+    """What an option must be, in words."""
+    return _KINDS[option.kind][0]
 
 
 _KINDS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {

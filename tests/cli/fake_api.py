@@ -24,6 +24,11 @@ class FakeApi(types.ModuleType):
         self.answer = report
         self.calls: list[tuple[list[Path], Config]] = []
 
+    @staticmethod
+    def inputs_of(paths: Sequence[Path], config: Config) -> Any:
+        """Nothing is read."""
+        return types.SimpleNamespace(read={}, files=())
+
     def analyze(
         self,
         paths: Sequence[Path],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -188,3 +189,26 @@ def test_a_generated_file_of_five_megabytes(project: Path, kind: str) -> None:
     assert len(text) > 5_000_000
     assert main(["fix", *ARGUMENTS]) == 0
     assert contents(project) == {"good.py": FIXED.encode(), "generated.py": text.encode()}
+
+
+def test_the_name_of_a_file_steers_no_terminal_and_makes_no_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a\n\x1b[31mb.py").write_text(
+        "import tensorflow as tf\n@tf.function\ndef f(x, y):\n    return x\nf(tf.ones(2), 1)\n"
+    )
+    main(["check", "--no-cache", "--output-format", "concise"])
+    places = [line for line in capsys.readouterr().out.splitlines() if ".py:" in line]
+    assert places
+    assert all(line.startswith("a\\x0a\\x1b[31mb.py:") for line in places)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_no_mistake_of_ours() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "hybridize", "rules"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert done.stderr == "hybridize: error: the output cannot be written: no space left on device\n"

@@ -251,3 +251,34 @@ def test_cells_of_notebooks(project: Path, capsys: pytest.CaptureFixture[str], i
     assert capsys.readouterr().out.startswith("=== book.ipynb:cell 3\n@@ line 1 @@\n+@tf.function\n def step(x):\n")
     assert main(["fix", "--all-safe", "--no-cache", "book.ipynb"]) == 0
     assert (project / "book.ipynb").read_text() == text.replace('"def step', '"@tf.function\\ndef step')
+
+
+@pytest.mark.parametrize("form", ["full", "concise", "github", "gitlab", "sarif"])
+def test_a_notebook_on_stdin_has_the_places_of_the_file_that_it_stands_for(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        "@tf.function\n",
+        "def f(x, n):\n",
+        "    return tf.exp(x) * n\n",
+        "for n in range(100):\n",
+        "    f(tf.ones([3]), n)\n",
+    ]
+    sources = [["import tensorflow as tf\n"], lines]
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    book = {
+        "cells": [cell | {"source": source} for source in sources],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    data = json.dumps(book, indent=1).encode()
+    (tmp_path / "book.ipynb").write_bytes(data)
+    main(["check", "book.ipynb", "--output-format", form])
+    expected = capsys.readouterr().out
+    (tmp_path / "book.ipynb").unlink()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    main(["check", "-", "--stdin-filename", "book.ipynb", "--output-format", form])
+    assert capsys.readouterr().out == expected
+    assert "HY101" in expected

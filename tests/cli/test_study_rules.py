@@ -53,7 +53,7 @@ def test_suggest_says_which_rules_a_changeset_settles(tmp_path: Path, capsys: py
     quiet = history.commit("Fix the log: run eagerly", {"a.py": PRINTING.replace("    @tf.function\n", "")})
     database = str(tmp_path / "study.db")
     assert main(["study", "mine", str(history.path), "--out", database, "--all-changes"]) == 0
-    assert main(["study", "suggest", database]) == 0
+    assert main(["study", "suggest", database, "--rules"]) == 0
     assert "likely categories" in capsys.readouterr().out
     rows = {
         row["item"]: (row["rules_json"], row["category"])
@@ -61,7 +61,7 @@ def test_suggest_says_which_rules_a_changeset_settles(tmp_path: Path, capsys: py
     }
     assert rows[f"commit:{faster}"] == ('["P1"]', "Performance")
     assert rows[f"commit:{quiet}"][1] == "API misuse"
-    assert main(["study", "suggest", database, "--again", "--no-rules"]) == 0
+    assert main(["study", "suggest", database, "--again"]) == 0
     assert (
         connect(Path(database)).execute("SELECT count(*) FROM suggestion WHERE rules_json != '[]'").fetchone()[0] == 0
     )

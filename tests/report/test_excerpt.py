@@ -71,6 +71,6 @@ def test_a_file_that_changed_meanwhile_shows_nothing() -> None:
 def test_a_notebook_is_read_as_the_code_of_its_cells(tmp_path: Path) -> None:
     cells = [{"cell_type": "code", "source": source} for source in ("a = 1\nb = 2", "c = 3")]
     (tmp_path / "n.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
-    read = reader(str(tmp_path))
+    read = reader(str(tmp_path), {})
     assert read("n.ipynb")[:3] == ("a = 1", "b = 2", "c = 3")
     assert read("gone.py") == ()

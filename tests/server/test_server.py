@@ -265,10 +265,11 @@ def test_lenses_stand_above_functions_and_move_with_them(project: Path) -> None:
                 lenses = list(await editor.client.text_document_code_lens_async(asked) or [])
             titles = {each.command.title: each.range.start.line for each in lenses if each.command}
             step, repaired, fade = titles
-            assert step.startswith("P1: a graph would run it about ")
-            assert step.endswith(" times as fast — convert")
+            assert step.startswith("P1: the graph is about ")
+            assert step.endswith(" times as fast as eager code — add `@tf.function`")
             assert repaired.startswith("HY003 python-side-effects — repair (HY8")
-            assert fade.endswith("remove `tf.function`")
+            assert fade.startswith("P3: eager code is about ")
+            assert fade.endswith(" times as fast as the graph — remove the decorator")
             assert [*titles.values()] == [8, 17, 24]
             editor.edit("main.py", 0, 0, "\n\n\n")
             lenses = list(await editor.client.text_document_code_lens_async(asked) or [])

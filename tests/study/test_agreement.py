@@ -143,4 +143,15 @@ def test_only_raters_with_shared_items_are_paired() -> None:
     ("value", "word"), [(-0.1, "poor"), (0.57, "moderate"), (0.8, "substantial"), (0.81, "almost perfect")]
 )
 def test_words_for_sizes(value: float, word: str) -> None:
-    assert landis_koch(value) == word
+    assert landis_koch(value, 50) == word
+    assert landis_koch(value, 3) == "fewer than 10 items"
+
+
+def test_three_items_give_no_interval_and_many_give_one_within_bounds() -> None:
+    few = patterns([("a", "a"), ("b", "b"), ("a", "b")])
+    assert cohen_interval(cohen(few)) is None
+    assert bootstrap(few, cohen_value) is None
+    many = patterns([("a", "a")] * 8 + [("b", "b")] * 3 + [("a", "b")])
+    interval = cohen_interval(cohen(many))
+    assert interval is not None
+    assert -1 <= interval.low < interval.high <= 1

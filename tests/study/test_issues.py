@@ -191,3 +191,20 @@ def test_social(comment):
 )
 def test_technical(comment):
     assert not is_social(comment)
+
+
+def test_importing_again_keeps_the_sample_and_later_threads_do_not_join_it_unasked(database):
+    first = [thread(n, f"tf.function {n:03}") for n in range(20)]
+    import_threads(database, first, "test")
+    draw_sample(database, 5, seed=1)
+    drawn = selected(database)
+    import_threads(database, [*first, thread(50, "tf.function 050")], "again")
+    assert selected(database) == drawn
+    assert len(draw_sample(database, 30, seed=1)) == 21
+
+
+def test_a_search_that_did_not_find_everything_is_told(tmp_path):
+    incomplete: list[str] = []
+    path = written(tmp_path / "found.json", {"incomplete_results": True, "items": [REST]})
+    assert len(read_threads([path], incomplete)) == 1
+    assert incomplete == ["found.json"]

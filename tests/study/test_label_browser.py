@@ -48,7 +48,7 @@ class Service:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().split()[0]
-        self.port = int(self.url.rstrip("/").rpartition(":")[2])
+        self.port = int(self.url.partition("#")[0].rstrip("/").rpartition(":")[2])
 
     def kill(self) -> None:
         os.kill(self.process.pid, signal.SIGKILL)

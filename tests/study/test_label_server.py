@@ -210,3 +210,20 @@ def test_a_huge_rewrite_is_shown_without_aligning_it() -> None:
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "https://a b", 'https://a"b', "", None])
 def test_only_web_addresses_become_links(url: str | None) -> None:
     assert _safe(url) is None
+
+
+def test_with_a_token_only_who_has_the_address_gets_data(study_file: Path) -> None:
+    running = LabelServer(Settings(study_file, token="s3cret"), 0)
+    thread = threading.Thread(target=running.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        assert running.url.endswith("/#token=s3cret")
+        assert ask(running, "/")[0] == 200
+        for path, data in (("/api/state", None), ("/api/raters", {"name": "eve"})):
+            assert ask(running, path, data)[0] == 401
+            assert ask(running, path, data, X_Token="s3cre")[0] == 401
+        assert ask(running, "/api/state", X_Token="s3cret")[1]["raters"] == []
+    finally:
+        running.shutdown()
+        running.server_close()
+        thread.join()

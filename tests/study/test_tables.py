@@ -161,7 +161,7 @@ def test_the_same_tables_come_from_rows() -> None:
     found = {finding.number: finding for finding in findings(tally)}
     assert found[5].shares == ((1, 2),)
     assert found[8].shares == ((1, 1), (1, 1), (1, 1))
-    assert "undefined (0/0)" in found[10].text
+    assert 10 in unanswered(tally)  # no incompatibility: nothing to say, and no share of nothing
     assert all(check.holds for check in tally.checks())
 
 
@@ -216,3 +216,15 @@ def test_a_database_counts_reconciled_rows_and_says_what_waits(db: sqlite3.Conne
     assert tables.subjects_table(tally).rows[0] == ("fixes", 1, None, "2020-02-03 to 2021-04-05", 90, 2, 2)
     assert "1 rated items are not reconciled" in tables.markdown(tables.categories_table(tally))
     assert from_database(db, rater="ana").count(Where()) == 2
+
+
+def test_nothing_rated_names_no_largest() -> None:
+    assert findings(Tally("mine", codebook.built_in(), (), ())) == ()
+
+
+def test_commits_and_issues_are_compared_by_fishers_test_with_holms_correction() -> None:
+    pytest.importorskip("scipy")
+    rows = {row[0]: row[1:] for row in named("comparison").rows}
+    assert rows["Performance"][:2] == ("74/157 (47.13%)", "37/123 (30.08%)")
+    assert float(str(rows["Performance"][2])) == pytest.approx(0.0046, abs=0.0015)
+    assert all(float(str(row[3])) >= float(str(row[2])) for row in rows.values())

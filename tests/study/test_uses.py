@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridize.study.keyword import DEFAULT, Keyword
+from hybridize.study.profile import for_keyword
 from hybridize.study.uses import find_uses
 from hybridize.study.uses_data import FileUses
 
@@ -59,7 +60,7 @@ def found(source: str) -> list[tuple[str, str]]:
         ("tf.function(lambda x: x)", [("wrap", "<lambda>")]),
         ("tf.function(tf.function(f))\ndef f(): pass", [("wrap", "f"), ("wrap", "tf.function(f)")]),
         ("if a:\n  try:\n    pass\n  finally:\n    tf.function(f)", [("wrap", "f")]),
-        ("@pytest.mark.parametrize('f', [tf.function])\ndef t(f): pass", [("mention", "tf.function")]),
+        ("def f(): return tf.function\ng(tf.function)", [("mention", "tf.function")] * 2),
         ("def f(): return tf.function", [("mention", "tf.function")]),
     ],
 )
@@ -80,6 +81,11 @@ def test_a_use_is_found(source, expected):
         "@my.tf.function\ndef f(): pass",
         "from zfit import z\n@z.function\ndef f(): pass",
         "import torch as tf\n@tf.function\ndef f(): pass",
+        "@pytest.mark.parametrize('f', [tf.function, tf.function(g)])\ndef t(f): pass",
+        "@parameterized.named_parameters(('graph', tf.function))\ndef t(self, f): pass",
+        "def make() -> tf.function:\n  pass",
+        "def run(step: tf.function): pass",
+        "step: tf.function = None",
     ],
 )
 def test_a_namesake_is_no_use(source):
@@ -177,13 +183,13 @@ def test_what_does_not_parse_is_scanned(source, method):
 
 def test_other_frameworks_have_other_names():
     source = "import jax\n@jax.jit\ndef f(): pass\n@tf.function\ndef g(): pass"
-    assert [use.owner for use in uses(source, Keyword("jax.jit")).uses] == ["f"]
+    assert [use.owner for use in uses(source, Keyword(for_keyword("jax.jit"))).uses] == ["f"]
 
 
 @pytest.mark.parametrize("text", ["function", "tf.", "tf.a b", "", ".x"])
 def test_a_keyword_is_a_dotted_name(text):
     with pytest.raises(ValueError, match="not a dotted name"):
-        Keyword(text)
+        for_keyword(text)
 
 
 @pytest.mark.parametrize(
@@ -269,3 +275,20 @@ def test_equal_skeletons_mean_equal_uses(case, position):
     changed = "\n".join(lines)
     if DEFAULT.skeleton(changed) == DEFAULT.skeleton(source):
         assert [u.owner for u in find_uses(changed).uses] == [u.owner for u in find_uses(source).uses]
+
+
+@pytest.mark.parametrize(
+    ("source", "condition"),
+    [
+        ("if jit:\n  g = tf.function(f)", "jit"),
+        ("if jit:\n  pass\nelse:\n  g = tf.function(f)", "not (jit)"),
+        ("g = tf.function(f) if jit else f", "jit"),
+        ("if a:\n  if b:\n    @tf.function\n    def f(): pass", "a and b"),
+        ("if a:\n  class C:\n    @tf.function\n    def f(self): pass", ""),
+        ("if __name__ == '__main__':\n  g = tf.function(f)", ""),
+        ("g = tf.function(f)", ""),
+    ],
+)
+def test_a_use_knows_under_which_condition_it_stands(source, condition):
+    (use,) = uses(source).uses
+    assert use.condition == condition

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -29,9 +30,14 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "config": ("hybridize.cli.config", "show the options in force and where each comes from"),
     "server": ("hybridize.cli.server", "a language server, for editors"),
     "clean": ("hybridize.cli.clean", "remove the results that earlier runs have kept"),
+    "completion": ("hybridize.cli.completion", "print the script that completes command lines in a shell"),
     "evaluate": ("hybridize.cli.evaluate", "many projects, and the tables of the paper for them"),
     "study": ("hybridize.cli.study", "the empirical study's pipeline"),
 }
+
+
+#: What the system says where a stream takes no more.
+_FULL = (errno.ENOSPC, errno.EFBIG, errno.EIO)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -50,6 +56,12 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         _silence_stdout()
         return BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            return _internal(error, arguments)
+        _silence_stdout()
+        complain(f"the output cannot be written: {(error.strerror or str(error)).lower()}")
+        return ERROR
     except Exception as error:
         return _internal(error, arguments)
 
@@ -71,11 +83,16 @@ def _dispatch(arguments: Sequence[str]) -> int:
     return cast(Callable[[argparse.Namespace], int], module.run)(args)
 
 
-def _parser(command: str | None, *, alone: bool) -> tuple[Parser, dict[str, tuple[ModuleType, Parser | None]]]:
-    """The parser, complete only for the command that is meant: the others are not imported for it.
+def whole_parser() -> Parser:
+    """The parser with all commands: what completes command lines, and what the reference is made of."""
+    parser, subparsers = _root()
+    for name, (module_name, _) in COMMANDS.items():
+        _module(name, module_name).add_parser(subparsers)
+    return parser
 
-    Where the command stands `alone` in front, nobody gets to see that there are others, and they are left out.
-    """
+
+def _root() -> tuple[Parser, argparse._SubParsersAction[Parser]]:
+    """The parser without its commands, and what takes them."""
     parser = Parser(
         prog="hybridize",
         description="Decides which TensorFlow functions should run as graphs, says why, and makes the change.",
@@ -85,6 +102,15 @@ def _parser(command: str | None, *, alone: bool) -> tuple[Parser, dict[str, tupl
     subparsers = parser.add_subparsers(
         dest="command", metavar="COMMAND", title="commands", parser_class=Parser, prog=parser.prog
     )
+    return parser, subparsers
+
+
+def _parser(command: str | None, *, alone: bool) -> tuple[Parser, dict[str, tuple[ModuleType, Parser | None]]]:
+    """The parser, complete only for the command that is meant: the others are not imported for it.
+
+    Where the command stands `alone` in front, nobody gets to see that there are others, and they are left out.
+    """
+    parser, subparsers = _root()
     modules: dict[str, tuple[ModuleType, Parser | None]] = {}
     for name, (module_name, help_text) in COMMANDS.items():
         if name == command:

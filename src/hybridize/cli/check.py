@@ -8,12 +8,12 @@ from hybridize.cli.errors import ERROR, NOTHING, SOMETHING, UsageError
 from hybridize.cli.narrowing import Narrowing, add_comments, add_narrowing, check_narrowing
 from hybridize.cli.options import (
     FORMATS,
+    OneOf,
     add_config_options,
     add_output_options,
     add_paths,
     add_stdin,
     add_verbosity,
-    one_of,
 )
 
 TYPE_CHECKING = False
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from hybridize.config import Config
     from hybridize.decide.model import Report
+    from hybridize.report.sarif import Silenced
 
 _EPILOG = (
     "Exit code 0: nothing to report (or --exit-zero), 1: something, or a file that cannot be read or parsed, "
@@ -57,7 +58,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_verbosity(parser)
     add_narrowing(parser)
     add_config_options(parser)
-    parser.add_argument("--debug", type=one_of(*_DEBUG), help=argparse.SUPPRESS)
+    parser.add_argument("--debug", type=OneOf(*_DEBUG), help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -88,14 +89,28 @@ def run(args: argparse.Namespace) -> int:
     if args.add_ignore:
         return _add_ignore(args, paths, config, narrowing)
     repairs = args.output_format in _SHOW_REPAIRS and not args.write_baseline
-    report = analyze(paths, config, repairs=repairs, given=given_of(args))
+    args.given = given_of(args)
+    report = analyze(paths, config, repairs=repairs, given=args.given)
     if args.write_baseline:
         narrowing.write(report)
         return ERROR if report.missing else NOTHING
     narrowing.tidy(report, paths, config)
-    report = narrowing.narrow(report)
-    deliver(render(report, args), args.output_file)
-    return exit_code(report, exit_zero=args.exit_zero)
+    told = narrowing.narrow(report)
+    silenced = _silenced(args, paths, config, report, narrowing) if args.output_format == "sarif" else ()
+    deliver(render(told, args, silenced), args.output_file)
+    return exit_code(told, exit_zero=args.exit_zero)
+
+
+def _silenced(
+    args: argparse.Namespace, paths: list[str], config: Config, report: Report, narrowing: Narrowing
+) -> list[Silenced]:
+    """What is not reported of what is looked at: SARIF has it as suppressed."""
+    from hybridize.cli.session import reads_stdin
+    from hybridize.cli.silenced import by_baseline, by_comments
+
+    changed = narrowing.since(report)
+    found = [] if reads_stdin(args) else by_comments(paths, config, changed, narrowing.since)
+    return [*found, *by_baseline(changed, narrowing.narrow(report))]
 
 
 def exit_code(report: Report, *, exit_zero: bool = False) -> int:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from hybridize.cli import evaluate_fixes, evaluate_programs, evaluate_simulate
 from hybridize.cli.errors import ERROR, NOTHING, UsageError
-from hybridize.cli.options import one_of
+from hybridize.cli.options import OneOf
 
 _EPILOG = (
-    "CORPUS is a TOML file, or the name of one that hybridize brings (`paper`); `init FOLDER...` makes a file. "
-    "`fixes STUDY.db` asks what is said before and after people's changes in a mined study. What was found "
-    "stays in DIR: a run that was cut off goes on. Exit code 0: all projects have a result, 1: some have none, 2: "
-    "an error."
+    "CORPUS is a TOML file, or one that hybridize brings (`paper`, `tensorflow-examples`). In its place: "
+    "`init FOLDER...` makes a file, `simulate RESULTS` says what more would cost, `fixes STUDY.db` what is said before "
+    "and after changes of people in a mined study. What was found stays in DIR: a run that was cut off goes on. "
+    "Exit code 0: all have a result, 1: some have none, 2: an error."
 )
 
 
@@ -29,7 +30,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--out", metavar="DIR", required=True, help="where results and tables go; with `init`: the file"
     )
-    parser.add_argument("--reading", type=one_of("paper", "ours", "both"), default="both", metavar="READING",
+    parser.add_argument("--reading", type=OneOf("paper", "ours", "both"), default="both", metavar="READING",
                         help="what counts as a candidate and as a failure: paper, ours, both")  # fmt: skip
     parser.add_argument("--project", action="append", metavar="NAME", default=[], help="only this one (repeatable)")
     parser.add_argument("--ablate", metavar="PARTS", default="", help="also without these parts of the analysis, "
@@ -38,14 +39,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--repositories", "--mirrors", action="append", metavar="FOLDER", default=[],
                         help="git clones, in which commits are looked for before they are fetched")  # fmt: skip
     parser.add_argument("--fresh", action="store_true", help="use nothing of what an earlier run has found")
-    fixes = parser.add_argument_group("with `fixes`")
+    fixes = parser.add_argument_group("`evaluate fixes STUDY.db`: what is said before and after changes of people")
     fixes.add_argument("--per-kind", type=int, default=0, metavar="N", help="draw at most so many (default: all)")
-    fixes.add_argument("--seed", type=int, default=0, help="of the draw (0)")
     group = parser.add_argument_group("how it is run")
     group.add_argument("--jobs", type=int, default=0, metavar="N", help="projects at a time (default: one a processor)")
     group.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, whose workers do it (tcp://HOST:PORT)")
     group.add_argument("--timeout", type=float, default=900, metavar="SECONDS", help="limit for one project (900)")
     group.add_argument("--memory", type=int, default=8000, metavar="MB", help="limit for one project (8000)")
+    evaluate_programs.add_arguments(parser)
+    evaluate_simulate.add_arguments(parser)
+    parser.add_argument("--seed", type=int, default=0, help="of what is drawn: times, or changes (0)")
     parser.add_argument("-q", "--quiet", action="store_true", help="no line for each project")
 
 
@@ -59,14 +62,15 @@ def run(args: argparse.Namespace) -> int:
     try:
         if args.corpus == "init":
             return _init(args)
+        if args.corpus == "simulate":
+            return evaluate_simulate.run(args)
         if args.corpus == "fixes":
-            from hybridize.cli.evaluate_fixes import run as run_fixes
-
-            return run_fixes(args, _executor(args))
+            return evaluate_fixes.run(args, _executor(args))
         if args.folders:
             raise UsageError(f"unexpected argument `{args.folders[0]}`")
         corpus = load(args.corpus)
-        return _evaluate(args, corpus.only(args.project) if args.project else corpus)
+        corpus = corpus.only(args.project) if args.project else corpus
+        return evaluate_programs.run(args, corpus) if args.programs else _evaluate(args, corpus)
     except (CorpusError, ExecutionError, MissingError) as error:
         complain(str(error))
         if isinstance(error, ExecutionError):

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hybridize.decide.model import Report
-    from hybridize.report.positions import Display
+    from hybridize.report.paths import Places
+    from hybridize.report.sarif import Silenced
 
 Render: TypeAlias = "Callable[[Report, argparse.Namespace], str]"
 
 
-def render(report: Report, args: argparse.Namespace) -> str:
-    """The report in the format that was asked for. The formats themselves are imported only where they are used."""
-    return _FORMATS[args.output_format](report, args)
+def render(report: Report, args: argparse.Namespace, silenced: Sequence[Silenced] = ()) -> str:
+    """The report in the format that was asked for. The formats themselves are imported only where they are used.
+
+    `silenced` is for SARIF, which alone tells of it.
+    """
+    return _FORMATS[args.output_format](report, args) if not silenced else _sarif(report, args, silenced)
 
 
 def _full(report: Report, args: argparse.Namespace) -> str:
@@ -34,7 +38,7 @@ def _full(report: Report, args: argparse.Namespace) -> str:
         page=page_for(args.output_file),
         paths=paths_of(args),
     )
-    return text.full(report, _display(report), options)
+    return text.full(report, _display(report, args), options)
 
 
 def _concise(report: Report, args: argparse.Namespace) -> str:
@@ -43,7 +47,7 @@ def _concise(report: Report, args: argparse.Namespace) -> str:
     from hybridize.cli.output import page_for
     from hybridize.report import lines
 
-    return lines.concise(report, _display(report), style=page_for(args.output_file).style, quiet=args.quiet)
+    return lines.concise(report, _display(report, args), style=page_for(args.output_file).style, quiet=args.quiet)
 
 
 def _json(report: Report, args: argparse.Namespace) -> str:
@@ -58,39 +62,41 @@ def _json_lines(report: Report, args: argparse.Namespace) -> str:
     return dump_lines(report)
 
 
-def _sarif(report: Report, args: argparse.Namespace) -> str:
+def _sarif(report: Report, args: argparse.Namespace, silenced: Sequence[Silenced] = ()) -> str:
     from hybridize import __version__
     from hybridize.fixing.offers import Offered
     from hybridize.report.documentation import load_docs
     from hybridize.report.sarif import dumps, to_sarif
 
-    log = to_sarif(report, __version__, load_docs(), _display(report), here=os.getcwd(), offers=Offered(report))
+    display = _display(report, args)
+    offers = Offered(report, display.contents)
+    log = to_sarif(report, __version__, load_docs(), display, here=os.getcwd(), offers=offers, silenced=silenced)
     return dumps(log)
 
 
 def _github(report: Report, args: argparse.Namespace) -> str:
     from hybridize.report.github import github
 
-    return github(report, _display(report))
+    return github(report, _display(report, args))
 
 
 def _gitlab(report: Report, args: argparse.Namespace) -> str:
     from hybridize.report.gitlab import gitlab
 
-    return gitlab(report, _display(report))
+    return gitlab(report, _display(report, args))
 
 
 def _junit(report: Report, args: argparse.Namespace) -> str:
     from hybridize.report.junit import junit
 
-    return junit(report, _display(report))
+    return junit(report, _display(report, args))
 
 
-def _display(report: Report) -> Display:
-    """Paths relative to the working folder."""
+def _display(report: Report, args: argparse.Namespace) -> Places:
+    """Paths relative to the working folder; `args.given` is the text on stdin, if there is one."""
     from hybridize.report.paths import Places
 
-    return Places.of(report)
+    return Places.of(report, given=args.given)
 
 
 _FORMATS: Mapping[str, Render] = {

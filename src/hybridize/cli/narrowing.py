@@ -77,15 +77,19 @@ class Narrowing:
             from hybridize.report.baseline import without_baseline
 
             report = without_baseline(report, self._known, self._file, contents)
-        if self._revision is not None:
-            from hybridize.report.since import only_since
-            from hybridize.source.revision import RevisionError
+        return self.since(report, contents)
 
-            try:
-                report = only_since(report, self._revision.read, contents)
-            except RevisionError as error:
-                raise UsageError(f"--since {self._args.since}: {error}") from None
-        return report
+    def since(self, report: Report, contents: Mapping[str, bytes] | None = None) -> Report:
+        """The report on what changed; `contents` as above."""
+        if self._revision is None:
+            return report
+        from hybridize.report.since import only_since
+        from hybridize.source.revision import RevisionError
+
+        try:
+            return only_since(report, self._revision.read, contents)
+        except RevisionError as error:
+            raise UsageError(f"--since {self._args.since}: {error}") from None
 
     def write(self, report: Report) -> None:
         """Writes the baseline anew, of all that a report has to say."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import Any
 
 from hybridize.cli.parser import did_you_mean
@@ -63,20 +62,22 @@ def add_output_options(parser: argparse.ArgumentParser, formats: tuple[str, ...]
 def add_format(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
     """`--output-format`; the first is the default."""
     parser.add_argument(
-        "--output-format", type=one_of(*formats), default=formats[0], metavar="FORMAT", help=", ".join(formats)
+        "--output-format", type=OneOf(*formats), default=formats[0], metavar="FORMAT", help=", ".join(formats)
     )
 
 
-def one_of(*choices: str) -> Callable[[str], str]:
+class OneOf:
     """A type of argument: one of a few words, with a hint for a word that is nearly right."""
 
-    def convert(text: str) -> str:
-        if text not in choices:
-            hint = did_you_mean(text, choices)
-            raise argparse.ArgumentTypeError(f"`{text}` is none of {', '.join(choices)}{hint}")
-        return text
+    def __init__(self, *choices: str) -> None:
+        self.choices = choices
 
-    return convert
+    def __call__(self, text: str) -> str:
+        """The word; raises `ArgumentTypeError`."""
+        if text not in self.choices:
+            hint = did_you_mean(text, self.choices)
+            raise argparse.ArgumentTypeError(f"`{text}` is none of {', '.join(self.choices)}{hint}")
+        return text
 
 
 def add_program(parser: argparse.ArgumentParser, *, tests: bool = True) -> None:

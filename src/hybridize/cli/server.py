@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     if not hasattr(os, "fork"):
         raise UsageError("`hybridize server` needs a system that can fork processes: on Windows, run it in WSL")
     try:
-        from hybridize.server.app import serve
+        from hybridize.server.serving import serve
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("pygls", "lsprotocol", "cattrs", "attrs", "attr"):
             raise

@@ -15,7 +15,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Run the chosen step; exit code 0, 1 or 2 as the step says."""
-    if args.study_command != "suggest" or args.no_rules:
+    if args.study_command != "suggest" or not args.ask_rules:
         return cli.run(args)
     from hybridize.cli.study_rules import RuleProcess
 

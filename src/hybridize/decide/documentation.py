@@ -74,7 +74,13 @@ PRECONDITION_DOCS: Final[Mapping[str, Doc]] = {
 }
 
 STATUS_DOCS: Final[Mapping[str, Doc]] = {
-    "HY001": Doc("no-tensor-parameter", "No parameter receives a tensor.", Severity.INFO),
+    "HY001": Doc(
+        "no-tensor-parameter",
+        "No parameter receives a tensor.",
+        Severity.INFO,
+        "Graphs serve functions that compute on what they are given. Tensors, variables and NumPy arrays count, alone "
+        "and in containers; `self` does not. A function that computes on variables is looked at all the same (P7).",
+    ),
     "HY002": Doc(
         "primitive-parameter",
         "A parameter receives Python literals that would retrace the function.",
@@ -90,15 +96,32 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "random draws would happen once. Use TensorFlow's own state (`tf.Variable`, `tf.print`, `tf.random`). A hybrid "
         "function with side effects is left as it is and warned about: it is likely a bug.",
     ),
-    "HY004": Doc("recursive", "The function calls itself, directly or through others.", Severity.ERROR),
-    "HY005": Doc("no-tensor-computation", "No TensorFlow operation happens in the function.", Severity.INFO),
+    "HY004": Doc(
+        "recursive",
+        "The function calls itself, directly or through others.",
+        Severity.ERROR,
+        "Tracing follows each call: where a tensor decides how deep it goes, it never ends, and else each depth is a "
+        "copy of the body in the graph. Write it as a loop.",
+    ),
+    "HY005": Doc(
+        "no-tensor-computation",
+        "No TensorFlow operation happens in the function.",
+        Severity.INFO,
+        "A graph would hand back what it was given, and calling it costs as much as some ten small operations.",
+    ),
     "HY006": Doc(
         "undetermined",
         "A fact that the decision needs is not known, so the function stays as it is.",
         Severity.INFO,
         "Only a determinate yes or no decides. The evidence says where the analysis lost sight.",
     ),
-    "HY007": Doc("no-primitive-parameter", "No literal retraces this hybrid function: it stays hybrid.", Severity.INFO),
+    "HY007": Doc(
+        "no-primitive-parameter",
+        "No literal retraces this hybrid function: it stays hybrid.",
+        Severity.INFO,
+        "It takes tensors, and one trace serves all calls, which is what `tf.function` is for. P3 would take the "
+        "decorator off a function that is traced again and again.",
+    ),
     "HY008": Doc(
         "updates-variables",
         "This hybrid function takes no tensor, but updates variables: it stays hybrid.",
@@ -114,11 +137,18 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "are still eager, they are few. `--all-safe` converts the function all the same, unless it is a nested one or "
         "a caller would pass on a variable that it got itself.",
     ),
-    "HY014": Doc("abstract-function", "The function only raises.", Severity.INFO),
+    "HY014": Doc(
+        "abstract-function",
+        "The function only raises.",
+        Severity.INFO,
+        "There is nothing to compute in it. The methods that override it are decided each by itself.",
+    ),
     "HY018": Doc(
         "special-method",
         "Python itself calls this method and asks for Python values, or it makes the object.",
         Severity.INFO,
+        "`__bool__`, `__len__`, `__iter__`, `__init__` and the like: a graph gives tensors, and Python refuses them, "
+        "and a constructor that is a graph would make its object once per trace. Move what they compute into a method.",
     ),
     "HY020": Doc(
         "unused-suppression",
@@ -218,11 +248,14 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "graph-dependants",
         "Something depends on the graph (a concrete function, `jit_compile`, `input_signature`, an export).",
         Severity.INFO,
+        "Without its decorator the function would lack what is asked for (`get_concrete_function` is none of a plain "
+        "function's), or do something else (a signature converts arguments). So P2, P3 and P6 leave it.",
     ),
     "HY017": Doc(
         "explicit-hybrid",
         "Made hybrid by a call of `tf.function`, or only under a condition: shown, not rewritten.",
         Severity.INFO,
+        "The verdict names what would be better; where the call is, a person knows what it is for.",
     ),
 }
 

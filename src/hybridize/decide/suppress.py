@@ -49,6 +49,11 @@ class Suppressions:
                 found = True
         return found
 
+    def reason(self, path: str, line: int, code: str, name: str) -> str | None:
+        """What the comment says that silences this code on this line; None if none does."""
+        covering = (e for e in self._by_path.get(path, ()) if e.first <= line <= e.last and e.covers(code, name))
+        return next((each.reason for each in covering), None)
+
     def vouches(self, path: str, line: int) -> bool:
         """Whether a comment at this very line answers for what changes there, by a rule that tells of such changes."""
         found = False

@@ -49,6 +49,9 @@ class Settings:
         cwd: where the program runs (None: here).
         tolerance: of metrics, relative.
         needs: a module that the interpreter must have.
+        environment: variables to set.
+        shim: a file that is run before the program, in its process.
+        seeds: what random numbers begin from, one round for each; empty: `runs` rounds, nothing is seeded.
     """
 
     target: Target
@@ -60,6 +63,14 @@ class Settings:
     cwd: Path | None = None
     tolerance: float = TOLERANCE
     needs: str | None = "tensorflow"
+    environment: Mapping[str, str] = field(default_factory=dict)
+    shim: Path | None = None
+    seeds: tuple[int, ...] = ()
+
+    @property
+    def rounds(self) -> tuple[int | None, ...]:
+        """The seed of each round."""
+        return self.seeds or (None,) * self.runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,17 +229,17 @@ def measure(settings: Settings, variants: Sequence[Variant], progress: Progress)
     result = Result(settings, [Measured(variant) for variant in variants], load())
     try:
         for measured in result.variants:
-            measured.warm_up = _run(settings, measured.variant, timed=True)
+            measured.warm_up = _run(settings, measured.variant, settings.rounds[0], timed=True)
             if measured.warm_up.reason != "missing":
                 progress(f"warm-up, {_told(measured, measured.warm_up)}")
             if measured is result.original and measured.failure:
                 return result
-        for number in range(settings.runs):
+        for number, seed in enumerate(settings.rounds):
             turn = number % len(variants)
             for measured in result.variants[turn:] + result.variants[:turn]:
                 if measured.failure is None:
-                    measured.runs.append(_run(settings, measured.variant, timed=False))
-                    progress(f"round {number + 1} of {settings.runs}, {_told(measured, measured.runs[-1])}")
+                    measured.runs.append(_run(settings, measured.variant, seed, timed=False))
+                    progress(f"round {number + 1} of {len(settings.rounds)}, {_told(measured, measured.runs[-1])}")
     except KeyboardInterrupt:
         result.interrupted = True
         progress("interrupted: what follows rests on the runs before")
@@ -240,7 +251,7 @@ def _told(measured: Measured, run: Run) -> str:
     return f"{measured.variant.name}: {run.wall:.2f} s{how}"
 
 
-def _run(settings: Settings, variant: Variant, *, timed: bool) -> Run:
+def _run(settings: Settings, variant: Variant, seed: int | None, *, timed: bool) -> Run:
     """One process; with `timed` its watched functions are, which costs a little."""
     job = Launch(
         settings.target,
@@ -252,6 +263,9 @@ def _run(settings: Settings, variant: Variant, *, timed: bool) -> Run:
         own=settings.own,
         timeout=settings.timeout,
         needs=settings.needs,
+        environment=settings.environment,
+        shim=settings.shim,
+        seed=seed,
     )
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         ended = launch(job, stdout=out, stderr=err)

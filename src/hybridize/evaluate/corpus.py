@@ -40,6 +40,7 @@ class Program:
         seeds: one run for each and variant; empty: as many as are asked for, without seed.
         accuracy, loss: names of metrics that it reports, as `bench` finds them; empty: the first that it finds.
         shim: a file, from the corpus' folder, that is run before the script, to stand in for data and downloads.
+        patch: a patch of git (paths from the project's folder) with what an expert would change, to compare with.
         published: seconds before and after, by the publication.
     """
 
@@ -51,6 +52,7 @@ class Program:
     accuracy: str = ""
     loss: str = ""
     shim: str = ""
+    patch: str = ""
     published: tuple[float, ...] = ()
 
 
@@ -103,6 +105,22 @@ class Corpus:
             if name not in known:
                 raise CorpusError(f"{self.file}: no project `{name}`{_close(name, known)}")
         return replace(self, projects=tuple(project for project in self.projects if project.name in names))
+
+    def with_programs(self, names: Sequence[str] = ()) -> Corpus:
+        """The projects that have programs, with all or the named ones alone; raises CorpusError."""
+        known = {program.name for project in self.projects for program in project.programs}
+        if not known:
+            raise CorpusError(f"{self.file}: no project has a [[project.program]]")
+        for name in names:
+            if name not in known:
+                raise CorpusError(f"{self.file}: no program `{name}`{_close(name, known)}")
+        kept = (_with_programs(project, names) for project in self.projects)
+        return replace(self, projects=tuple(project for project in kept if project.programs))
+
+
+def _with_programs(project: Project, names: Sequence[str]) -> Project:
+    programs = tuple(each for each in project.programs if not names or each.name in names)
+    return replace(project, programs=programs)
 
 
 def load(given: str) -> Corpus:

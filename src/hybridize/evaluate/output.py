@@ -112,7 +112,8 @@ def _text(table: Table, style: str) -> str:
 
 
 def _records(table: Table) -> list[dict[str, object]]:
-    return [dict(zip([c.title for c in table.columns], row, strict=True)) for row in table.rows]
+    titles = [column.title for column in table.columns]
+    return [dict(zip(titles, row, strict=True)) for row in table.rows]
 
 
 def _csv(table: Table) -> str:

@@ -17,13 +17,22 @@ from hybridize.evaluate.tables import Column
 #: From so large a part of the published figure a difference is explained.
 _LARGE: Final = 0.1
 _TOTAL: Final = "total"
+#: By the heading of a column: the field of what was published.
+_PUBLISHED: Final = {
+    "published KLOC": "kloc",
+    "published fnc": "candidates",
+    "published rft": "refactored",
+    "published P1": "p1",
+    "published P2": "p2",
+    "published t": "seconds",
+}
 #: The functions that a cell of a table counts: (table, row, column) -> ids with the project in front.
 Members = dict[tuple[str, str, str], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: a name for files, a heading, columns, rows, and what a reader has to know."""
+    """A table: a name for files, a heading, columns (no two of one title), rows, and what a reader has to know."""
 
     name: str
     title: str
@@ -50,8 +59,8 @@ def effectiveness(corpus: Corpus, results: Mapping[str, Result], reading: Readin
     published = {project.name: project.published for project in corpus.projects if project.published}
     name = f"table5-{reading.name}"
     texts = ["KLOC", "functions", "candidates", "passing", "refactored", *reading.preconditions, "t (s)", "s/KLOC"]
-    forms = {"KLOC": ".2f", "t (s)": ".2f", "s/KLOC": ".2f", "% rft": ".1f"}
-    columns = ["project", *texts, *(("published fnc", "rft", "P1", "P2", "t") if published else ())]
+    forms = {"KLOC": ".2f", "t (s)": ".2f", "s/KLOC": ".2f", "published KLOC": ".2f", "published t": ".2f"}
+    columns = ["project", *texts, *(_PUBLISHED if published else ())]
     rows, members = [], Members()
     all_counted = [_Counted(r, reading.candidates(r.rows)) for r in results.values() if not r.failure]
     for title, counted in [*((c.result.project, [c]) for c in all_counted), (_TOTAL, all_counted)]:
@@ -76,7 +85,7 @@ def effectiveness(corpus: Corpus, results: Mapping[str, Result], reading: Readin
         ]
         if published:
             known = [published[c.result.project] for c in counted if c.result.project in published]
-            sums = [sum(getattr(p, key) for p in known) for key in ("candidates", "refactored", "p1", "p2", "seconds")]
+            sums = [sum(getattr(p, key) for p in known) for key in _PUBLISHED.values()]
             row += sums if known else [None] * len(sums)
         rows.append(tuple(row))
     failed = [f"{r.project} ({r.failure})" for r in results.values() if r.failure]
@@ -166,10 +175,10 @@ def differences(corpus: Corpus, results: Mapping[str, Result]) -> Table:
         reasons = Counter(reason for _, verdict in candidates.values() for reason in verdict.failures)
         failing = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
         rows.append((project.name, theirs[0], mine[0], *map(len, cells.values()), theirs[1], mine[1], failing))
-    texts = ["project", "fnc", "here", *kinds, *left, "rft", "here", "failing here"]
+    texts = ["project", "published fnc", "fnc", *kinds, *left, "published rft", "rft", "failing"]
     note = (
-        "Published figures (fnc: candidates, rft: refactored) beside those here under the paper's reading, where they "
-        "differ by more than a tenth. Candidates here are split by how they are known; those left out are candidates "
+        "Published figures (fnc: candidates, rft: refactored) beside ours under the paper's reading, where they "
+        "differ by more than a tenth. Our candidates are split by how they are known; those left out are candidates "
         "by our reading only."
     )
     return Table(

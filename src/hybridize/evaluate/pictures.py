@@ -36,7 +36,7 @@ def save(results: Mapping[str, Result], readings: Sequence[Reading], folder: Pat
 
 def _cost(results: Sequence[Result], file: Path) -> Path:
     points = [(r.measures["code_lines"] / 1000, r.measures["seconds"], r.project) for r in results if r.measures]
-    with _figure(file, (6.0, 4.0)) as axes:
+    with figure(file, (6.0, 4.0)) as axes:
         axes.plot([p[0] for p in points], [p[1] for p in points], "o", markersize=4)
         for size, seconds, name in points if len(points) <= 25 else ():
             axes.annotate(name, (size, seconds), textcoords="offset points", xytext=(4, 3), fontsize=6)
@@ -50,7 +50,7 @@ def _cost(results: Sequence[Result], file: Path) -> Path:
 
 def _bars(reasons: Counter[str], file: Path) -> Path:
     most = reasons.most_common(_BARS)[::-1]
-    with _figure(file, (6.0, 0.8 + 0.25 * len(most))) as axes:
+    with figure(file, (6.0, 0.8 + 0.25 * len(most))) as axes:
         bars = axes.barh([name for name, _ in most], [count for _, count in most])
         axes.bar_label(bars, padding=2, fontsize=8)
         axes.set_xlabel("functions (some have several reasons)")
@@ -58,14 +58,15 @@ def _bars(reasons: Counter[str], file: Path) -> Path:
 
 
 @contextmanager
-def _figure(file: Path, size: tuple[float, float]) -> Iterator[Any]:
+def figure(file: Path, size: tuple[float, float]) -> Iterator[Any]:
+    """The axes of a plot (inches), which is then written as SVG and PDF beside each other."""
     matplotlib: Any = importlib.import_module("matplotlib")
     matplotlib.use("Agg")
     pyplot: Any = importlib.import_module("matplotlib.pyplot")
     with matplotlib.rc_context(_STEADY):
-        figure, axes = pyplot.subplots(figsize=size)
+        made, axes = pyplot.subplots(figsize=size)
         yield axes
-        figure.tight_layout()
-        figure.savefig(file.with_suffix(".svg"), metadata={"Date": None})
-        figure.savefig(file.with_suffix(".pdf"), metadata={"CreationDate": None})
-        pyplot.close(figure)
+        made.tight_layout()
+        made.savefig(file.with_suffix(".svg"), metadata={"Date": None})
+        made.savefig(file.with_suffix(".pdf"), metadata={"CreationDate": None})
+        pyplot.close(made)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import median as _median
-from typing import Final
+from typing import Any, Final
 
 SIGNIFICANT: Final = 0.05
+_SAME: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,28 @@ def _orders(n: int, m: int, u: int) -> int:
     return _orders(n - 1, m, u - m) + _orders(n, m - 1, u)
 
 
-def geometric_mean(values: Sequence[float]) -> float:
-    """Of positive values; nan if there is none."""
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A ratio with its 95% interval, and how likely it would be so far from 1 by chance (nan where there is one value).
+
+    Logarithms of ratios are taken for normal (Student's t, two-sided): what disturbs a run multiplies its time.
+    """
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    probability: float = math.nan
+
+
+def ratio_of(ratios: Sequence[float]) -> Ratio:
+    """The geometric mean of ratios, each of a pair (a round, a program), with its interval and the paired test."""
+    if not ratios:
+        return Ratio(math.nan)
+    logs = [math.log(each) for each in ratios]
+    mean = sum(logs) / len(logs)
+    if len(logs) < 2 or max(logs) - min(logs) < _SAME:
+        return Ratio(math.exp(mean))
+    stats: Any = importlib.import_module("scipy.stats")  # costs more to import than all else here
+    test = stats.ttest_1samp(logs, 0.0)
+    low, high = test.confidence_interval(0.95)
+    return Ratio(math.exp(mean), math.exp(low), math.exp(high), float(test.pvalue))

@@ -44,7 +44,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "results"
-        self._arrow, self._parquet = _libraries()
+        self._arrow, self._parquet = libraries()
 
     def get(self, project: str, variant: str, key: str) -> Result | None:
         """What was found, if it rests on the same; None else, or where the file is damaged."""
@@ -95,7 +95,7 @@ class Store:
 
 def write_table(rows: list[dict[str, Any]], file: Path) -> None:
     """Writes rows of a table as Parquet."""
-    arrow, parquet = _libraries()
+    arrow, parquet = libraries()
     parquet.write_table(arrow.Table.from_pylist(rows), file)
 
 
@@ -115,7 +115,8 @@ def _schema(arrow: Any) -> Any:
     return arrow.schema([(name, kinds[Row.__annotations__[name]]) for name in Row.__slots__])
 
 
-def _libraries() -> tuple[Any, Any]:
+def libraries() -> tuple[Any, Any]:
+    """`pyarrow` and `pyarrow.parquet`; raises MissingError."""
     try:
         import pyarrow
         import pyarrow.parquet

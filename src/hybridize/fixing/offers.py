@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from hybridize.decide.model import FunctionReport, Report
 from hybridize.fixing.changes import file_plan
@@ -18,13 +19,14 @@ _MAY_DIFFER = "the last digits of floating-point results may differ"
 
 
 class Offered:
-    """The fixes of the items of one report, each planned when it is asked for. The files are those on disk.
+    """The fixes of the items of one report, each planned when it is asked for.
 
     A decision has the change of its decorator, anything else the repairs that take it away, one by one. What the
     rewriting room refuses has none.
     """
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, contents: Mapping[str, bytes] = MappingProxyType({})) -> None:
+        """`contents` are bytes by path from the project's root that stand for those on disk."""
         self._root = Path(report.project.root)
         self._functions = {function.facts.id: function for function in report.functions}
         self._repairs: dict[tuple[str, str, int, int], list[tuple[Bundle, Proposed]]] = {}
@@ -33,7 +35,7 @@ class Offered:
                 for cause in repair.causes:
                     self._repairs.setdefault(cause, []).append((bundle, repair))
         self._made: dict[int, Offer | None] = {}
-        self._files: dict[str, bytes] = {}
+        self._files = dict(contents)
 
     def __call__(self, item: Item) -> Sequence[Offer]:
         """The fixes of an item."""

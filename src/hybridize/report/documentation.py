@@ -9,7 +9,7 @@ from hybridize.decide import PRECONDITION_DOCS, STATUS_DOCS
 from hybridize.decide.documentation import Doc
 from hybridize.repairs.registry import all_repairs
 from hybridize.report.codes import CodeDoc
-from hybridize.report.pages import repair_page, rule_page
+from hybridize.report.pages import decision_page, repair_page, rule_page
 from hybridize.report.select import unknown_selectors
 from hybridize.rules.registry import all_rules
 
@@ -27,7 +27,7 @@ def load_docs() -> dict[str, CodeDoc]:
 
 def _of(kind: str, docs: Mapping[str, Doc]) -> dict[str, CodeDoc]:
     return {
-        code: CodeDoc(code, doc.name, kind, doc.summary, doc.severity and doc.severity.value, doc.details)
+        code: CodeDoc(code, doc.name, kind, doc.summary, doc.severity and doc.severity.value, decision_page(code, doc))
         for code, doc in docs.items()
     }
 

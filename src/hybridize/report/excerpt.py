@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from hybridize.records import dataclass
@@ -38,15 +38,19 @@ class Excerpt:
     length: int
 
 
-def reader(root: str) -> Callable[[str], tuple[str, ...]]:
-    """A function from a report's path to the lines of the file (of a notebook: of its code); none if unreadable."""
+def reader(root: str, contents: Mapping[str, bytes]) -> Callable[[str], tuple[str, ...]]:
+    """A function from a report's path to the lines of the file (of a notebook: of its code); none if unreadable.
+
+    `contents` are bytes by path that stand for those on disk.
+    """
 
     @cache
     def lines_of(path: str) -> tuple[str, ...]:
         from hybridize.source.model import FileRef, SourceText
-        from hybridize.source.reading import read_source, split_lines
+        from hybridize.source.reading import decode_source, read_source, split_lines
 
-        read = read_source(FileRef(os.path.join(root, path), path))
+        ref = FileRef(os.path.join(root, path), path)
+        read = decode_source(ref, contents[path]) if path in contents else read_source(ref)
         return tuple(split_lines(read.text)) if isinstance(read, SourceText) else ()
 
     return lines_of

@@ -30,6 +30,6 @@ def gitlab(report: Report, display: Display) -> str:
                 "lines": {"begin": places.start(item)[0], "end": places.end(item)[0]},
             },
         }
-        for item, fingerprint, _ in fingerprints(report, items(report, display=display))
+        for item, fingerprint, _ in fingerprints(report, items(report, display=display), places.contents)
     ]
     return "[" + ",".join(f"\n {json.dumps(entry)}" for entry in entries) + ("\n]\n" if entries else "]\n")

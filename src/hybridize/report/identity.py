@@ -76,9 +76,14 @@ def identity_of(item: Item, lines: Lines, root: str) -> Identity:
     return Identity(path, item.code, (item.function or "").partition(":")[2], text)
 
 
-def fingerprints(report: Report, found: Iterable[Item]) -> Iterator[tuple[Item, str, int]]:
-    """Each item with a fingerprint that no other has, and which occurrence of its identity (from 1) it is."""
-    lines, seen = Lines(report.project.root), Counter[Identity]()
+def fingerprints(
+    report: Report, found: Iterable[Item], contents: Mapping[str, bytes] | None = None
+) -> Iterator[tuple[Item, str, int]]:
+    """Each item with a fingerprint that no other has, and which occurrence of its identity (from 1) it is.
+
+    `contents` are bytes by path from the root that stand for those on disk.
+    """
+    lines, seen = Lines(report.project.root, contents), Counter[Identity]()
     for item in found:
         identity = identity_of(item, lines, report.project.root)
         seen[identity] += 1

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hybridize.decide.model import Action, Report
 from hybridize.report.items import items
 from hybridize.report.paths import place
-from hybridize.report.style import PLAIN, Style
+from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import summarize
 from hybridize.report.words import counted
 
@@ -16,7 +16,7 @@ def concise(report: Report, display: Callable[[str], str], *, style: Style = PLA
     """`path:line:column: CODE message`, a line each, and a line of counts; `quiet`: only what sets exit code 1."""
     lines = []
     for item in items(report, every=not quiet):
-        shown = style.paint(f"{place(display, item.path, item.line, item.column)}:", "bold")
+        shown = style.paint(f"{one_line(place(display, item.path, item.line, item.column))}:", "bold")
         lines.append(f"{shown} {style.severity(item.severity, item.code)} {item.message}")
     if not quiet:
         lines.append(count_line(report))

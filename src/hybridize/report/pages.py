@@ -1,7 +1,9 @@
-"""The pages of rules and repairs: what `explain CODE` prints and `docs/rules/` holds, from the same source."""
+"""The pages of codes: what `explain CODE` prints, services get, and `docs/rules/` holds, from the same source."""
 
 from __future__ import annotations
 
+from hybridize.decide.documentation import Doc
+from hybridize.decide.examples import EXAMPLES, OPTIONS
 from hybridize.repairs.model import Repair, RepairExample
 from hybridize.repairs.registry import repairs_for
 from hybridize.rules.model import Blocks, Example, Rule
@@ -21,8 +23,7 @@ def rule_page(rule: Rule) -> str:
     lines += [f"Blocks: {blocked}."] if blocked else []
     lines += [f"Source: {rule.reference.replace('semantics.md', 'docs/semantics.md')}."] if rule.reference else []
     lines += ["", "## Known problems", "", rule.known_problems] if rule.known_problems else []
-    fixes = [f"- {repair.code} {repair.name}: {_inline(repair.safety)}" for repair in repairs_for(rule.code)]
-    lines += ["", "## Fix safety", "", *fixes] if fixes else []
+    lines += _fixes(rule.code)
     lines += ["", "## Examples"]
     for title, examples in (("Misbehaves as a graph", rule.bad), ("Behaves the same", rule.good)):
         for example in examples:
@@ -36,6 +37,26 @@ _OUTCOMES = {
     "retraces": "is traced again and again",
     "slows": "becomes slower",
 }
+
+
+def decision_page(code: str, doc: Doc) -> str:
+    """A precondition or status in Markdown, without its title and summary."""
+    lines = [doc.details, *_fixes(code)]
+    if code in EXAMPLES:
+        given = ", ".join(f"`{name} = {_toml(value)}`" for name, value in OPTIONS.get(code, {}).items())
+        said = f"`check` says {code} here{f', with {given}' if given else ''}:"
+        lines += ["", "## Example", "", said, "", "```python", EXAMPLES[code].rstrip(), "```"]
+    return "\n".join(lines).strip()
+
+
+def _toml(value: bool | str) -> str:
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"'
+
+
+def _fixes(code: str) -> list[str]:
+    """The repairs that answer a code, each with how safe it is."""
+    fixes = [f"- {repair.code} {repair.name}: {_inline(repair.safety)}" for repair in repairs_for(code)]
+    return ["", "## Fix safety", "", *fixes] if fixes else []
 
 
 def _restriction(example: Example) -> str:

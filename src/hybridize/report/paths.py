@@ -34,11 +34,17 @@ class Places:
         root: the project's folder.
         notebooks: the cells of its notebooks, by path from there.
         here: the folder that paths are shown from; None: the working folder.
+        contents: bytes by path from the root that stand for those on disk.
     """
 
     def __init__(
-        self, root: str, notebooks: Mapping[str, CellMap] = MappingProxyType({}), here: str | None = None
+        self,
+        root: str,
+        notebooks: Mapping[str, CellMap] = MappingProxyType({}),
+        here: str | None = None,
+        contents: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
+        self.contents = contents
         self._root = root
         self._notebooks = notebooks
         self._here = here if here is not None else os.getcwd()
@@ -46,9 +52,11 @@ class Places:
         self._sources: dict[str, bytes | None] = {}
 
     @classmethod
-    def of(cls, report: Report, here: str | None = None) -> Places:
-        """Those of a report."""
-        return cls(report.project.root, dict(report.notebooks), here)
+    def of(cls, report: Report, here: str | None = None, given: Mapping[str, bytes] = MappingProxyType({})) -> Places:
+        """Those of a report; `given` are bytes by absolute path that stand for those on disk."""
+        root = report.project.root
+        contents = {relative_to_root(path, root): data for path, data in given.items()}
+        return cls(root, dict(report.notebooks), here, contents)
 
     def __call__(self, path: str) -> str:
         """A path as it is shown."""
@@ -82,7 +90,8 @@ class Places:
 
         if path not in self._sources:
             try:
-                self._sources[path] = Path(self._root, path).read_bytes()
+                given = self.contents.get(path)
+                self._sources[path] = Path(self._root, path).read_bytes() if given is None else given
             except OSError:
                 self._sources[path] = None
         data = self._sources[path]

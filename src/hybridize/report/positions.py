@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from hybridize.decide.model import Report
 from hybridize.report.identity import Lines
 from hybridize.report.items import Item
 
-#: From a path in a report to the one that the working folder sees. It may also have a method `position`, from a path,
-#: line and column to the line and column in the file itself, which for a notebook is JSON.
+#: From a path in a report to the one that the working folder sees. It may also have `contents`, bytes by path that
+#: stand for those on disk, and a method `position`, from a path, line and column to those in the file itself, which for
+#: a notebook is JSON.
 Display: TypeAlias = Callable[[str], str]
 
 
@@ -20,7 +21,8 @@ class Positions:
 
     def __init__(self, report: Report, display: Display) -> None:
         self._display = display
-        self._lines = Lines(report.project.root)
+        self.contents: Mapping[str, bytes] = getattr(display, "contents", {})
+        self._lines = Lines(report.project.root, self.contents)
         self._in_file: Callable[[str, int, int], tuple[int, int]] | None = getattr(display, "position", None)
 
     def __call__(self, path: str) -> str:

@@ -188,7 +188,9 @@ def write(
 
     `every`: information is shown as warnings are. `quiet`: no information, and no headings.
     """
-    writer = _Writer(report, display, page, every, verbose, reader(report.project.root))
+    writer = _Writer(
+        report, display, page, every, verbose, reader(report.project.root, getattr(display, "contents", {}))
+    )
     found = problems(report)
     serious = [each for each in found if each.severity in SERIOUS]
     rest = [each for each in found if each.severity not in SERIOUS]

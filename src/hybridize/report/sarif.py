@@ -38,6 +38,15 @@ class Offer:
     files: tuple[tuple[str, bytes, tuple[Edit, ...]], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Silenced:
+    """An item that is not reported: `how` is `inSource` (a comment) or `external` (a baseline), `why` what was said."""
+
+    item: Item
+    how: str
+    why: str
+
+
 #: The fixes of an item, the best first.
 Offers: TypeAlias = Callable[[Item], Sequence[Offer]]
 
@@ -50,6 +59,7 @@ def to_sarif(
     *,
     here: str | None = None,
     offers: Offers = lambda item: (),
+    silenced: Sequence[Silenced] = (),
 ) -> Json:
     """The log as plain data.
 
@@ -60,13 +70,21 @@ def to_sarif(
         display: gives a path as it is seen `here`.
         here: the folder that relative paths count from; None for the project's root.
         offers: the fixes of an item.
+        silenced: what is told as suppressed.
     """
     writer = _Writer(report, display, offers)
-    found = list(fingerprints(report, items(report, display=display)))
+    told = list(items(report, display=display))
+    found = list(fingerprints(report, (*told, *(each.item for each in silenced)), writer.contents))
     names: dict[str, str] = {}
     for item, _, _ in found:
         names.setdefault(item.code, item.name)
     order = {code: index for index, code in enumerate(sorted(names))}
+    results = [writer.result(item, order[item.code], fingerprint, number) for item, fingerprint, number in found]
+    for result in results[: len(told)] if silenced else ():
+        result["suppressions"] = []  # where some results have them, those without are told by an empty list
+    for result, each in zip(results[len(told) :], silenced, strict=True):
+        why = {"justification": each.why} if each.why else {}
+        result["suppressions"] = [{"kind": each.how, "status": "accepted", **why}]
     run = {
         "tool": {
             "driver": {
@@ -79,7 +97,7 @@ def to_sarif(
         "newlineSequences": ["\r\n", "\n", "\r"],
         "originalUriBaseIds": {_HERE: {"uri": _folder_uri(report.project.root if here is None else here)}},
         "invocations": [{"executionSuccessful": not all_errors(report)}],
-        "results": [writer.result(item, order[item.code], fingerprint, number) for item, fingerprint, number in found],
+        "results": results,
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -94,9 +112,11 @@ def _rule(code: str, name: str, docs: CodeDocs) -> Json:
     rule: Json = {"id": code, "name": name}
     if doc:
         rule["shortDescription"] = {"text": doc.summary}
-        if doc.details:
-            rule["help"] = {"text": doc.details, "markdown": doc.details}
-        rule["helpUri"] = help_uri(code, doc.kind)
+        page = doc.details or doc.summary
+        rule["help"] = {"text": page, "markdown": page}
+        uri = help_uri(code)
+        if uri:
+            rule["helpUri"] = uri
         if doc.severity:
             rule["defaultConfiguration"] = {"level": _LEVELS[Severity(doc.severity)]}
     return rule
@@ -107,6 +127,7 @@ class _Writer:
 
     def __init__(self, report: Report, display: Display, offers: Offers) -> None:
         self._places = Positions(report, display)
+        self.contents = self._places.contents
         self._offers = offers
         self._texts: dict[str, SourceText] = {}
 

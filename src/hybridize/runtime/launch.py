@@ -59,6 +59,8 @@ class Launch:
         environment: changes to the environment; None takes a variable away.
         timeout: seconds (None: no limit).
         needs: a module that the interpreter must have.
+        shim: a file that is run first, in the same process; it stands in for data and downloads.
+        seed: what Python's, NumPy's and TensorFlow's random numbers begin from; None: nothing is seeded.
     """
 
     target: Target
@@ -72,6 +74,8 @@ class Launch:
     environment: Mapping[str, str | None] = field(default_factory=dict)
     timeout: float | None = None
     needs: str | None = "tensorflow"
+    shim: Path | None = None
+    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +162,8 @@ def job_of(run: Launch, report: Path) -> dict[str, Any]:
         "functions": [dict(f) for f in run.functions],
         "own": list(run.own),
         "needs": run.needs,
+        "shim": str(run.shim) if run.shim else None,
+        "seed": run.seed,
         "sources": [source.as_json() for source in run.sources],
     }
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
-from typing import Any, Final
+from typing import Final
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
 from hybridize import __version__
-from hybridize.server.edits import NothingToDo, Outdated
 from hybridize.server.positions import Units
 from hybridize.server.session import Session
 
@@ -204,42 +202,3 @@ def _is_alive(pid: int) -> bool:
     except OSError:
         pass  # somebody else's, but there
     return True
-
-
-def serve(tcp: tuple[str, int] | None = None) -> bool:
-    """Speaks with one client until it is gone, on stdin and stdout, or at a host and port.
-
-    Returns:
-        Whether it said that it would go.
-    """
-    logging.basicConfig(level=logging.WARNING)
-    logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_unexpected)
-    server = make_server()
-    if tcp is not None:
-        server.start_tcp(*tcp)
-    else:
-        out = os.fdopen(os.dup(1), "wb")
-        os.dup2(2, 1)  # what prints does not print into the protocol
-        server.start_io(stdout=out)
-    return server.ended_well
-
-
-def _is_unexpected(record: logging.LogRecord) -> bool:
-    """Whether an error is one of ours, and not an answer to the user."""
-    return not (record.exc_info and isinstance(record.exc_info[1], (NothingToDo, Outdated)))
-
-
-def make_server() -> Server:
-    """A server with all its features."""
-    from hybridize.server.features import COMMANDS, FEATURES
-
-    server = Server()
-    for name, (handler, options) in FEATURES.items():
-        _register(server.feature(name, options) if options is not None else server.feature(name), handler)
-    for name, handler in COMMANDS.items():
-        _register(server.command(name), handler)
-    return server
-
-
-def _register(register: Any, handler: Any) -> None:
-    register(handler)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 from lsprotocol.types import Diagnostic, DiagnosticSeverity, DiagnosticTag
 
-from hybridize.decide.documentation import CODES
 from hybridize.decide.model import Severity
 from hybridize.facts.model import Evidence
 from hybridize.records import dataclass
@@ -36,7 +35,6 @@ _TAGS: Final[Mapping[str, DiagnosticTag]] = {
     "unused-suppression": DiagnosticTag.Unnecessary,
     "renamed-argument": DiagnosticTag.Deprecated,
 }
-_STATUSES: Final = frozenset(CODES.values())
 #: So many steps of a chain of evidence are shown.
 _MOST_RELATED: Final = 12
 _NAMED = regex(r"(?:async\s+)?def\s+\w+|class\s+\w+|@?[\w.]+")
@@ -149,11 +147,9 @@ def diagnostic_of(item: Item, view: View, state: State, *, related: bool = True)
 
 
 def _description(code: str) -> types.CodeDescription | None:
-    """Where the web tells what a code means."""
-    if code == SYNTAX_ERROR:
-        return None
-    kind = "precondition" if code.startswith("P") else "status" if code in _STATUSES else "rule"
-    return types.CodeDescription(help_uri(code, kind))
+    """Where the web tells what a code means, if the documentation is published."""
+    uri = None if code == SYNTAX_ERROR else help_uri(code)
+    return None if uri is None else types.CodeDescription(uri)
 
 
 def _span(item: Item, text: Text) -> Span:

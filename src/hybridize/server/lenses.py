@@ -9,7 +9,7 @@ from lsprotocol import types
 from hybridize.decide.model import Action, FunctionReport
 from hybridize.report.hints import promising
 from hybridize.report.summary import reasons
-from hybridize.report.words import change, verdict
+from hybridize.report.words import edit, gain, verdict
 from hybridize.server.actions import FIX, request
 from hybridize.server.buffers import Buffer
 from hybridize.server.projects import Project, State, first_line
@@ -38,15 +38,11 @@ def lenses(project: Project, state: State, view: View, buffer: Buffer) -> Iterat
 
 
 def _title(function: FunctionReport) -> str:
+    """What a click does, and what is gained: both sides named, as everywhere."""
     decision = function.decision
-    code = decision.precondition or "P0"
-    if decision.action is Action.CONVERT_TO_HYBRID:
-        if decision.benefit is not None and decision.benefit >= 1:
-            return f"{code}: a graph would run it about {decision.benefit:.1f} times as fast — convert"
-        return f"{code}: may run as a graph — convert"
-    if decision.action is Action.CONVERT_TO_EAGER:
-        return f"{code}: gains nothing from being a graph — remove `tf.function`"
-    return f"{code}: {change(function) or 'reconfigure'}"
+    gained = gain(function)
+    said = f"{decision.precondition or 'P0'}: {gained}" if gained else decision.precondition or "P0"
+    return f"{said} — {edit(function) or verdict(function)}"
 
 
 def _reason(function: FunctionReport) -> str:

@@ -113,7 +113,12 @@ def report(
     level: float = agreement.DEFAULT_LEVEL,
     seed: int = 0,
 ) -> Report:
-    """Every coefficient that the ratings allow, with intervals, and the disagreements."""
+    """Every coefficient that the ratings allow, with intervals, and the disagreements.
+
+    Raises:
+        MissingStatistics: the libraries of the extra `study` are not there.
+    """
+    agreement.require()
     ratings = load(connection, round_name=round_name, raters=raters)
     names = tuple(sorted({rating.rater for rating in ratings}))
     settled = {row[0] for row in connection.execute("SELECT DISTINCT item FROM reconciled")}
@@ -156,7 +161,7 @@ class _Maker:
             made.append(
                 Coefficient(
                     *(question, classes, "Cohen's kappa", (first, second), result.items, result.kappa),
-                    *(result.observed, intervals, agreement.landis_koch(result.kappa)),
+                    *(result.observed, intervals, agreement.landis_koch(result.kappa, result.items)),
                 )
             )
         if len(names) < 2:
@@ -175,7 +180,7 @@ class _Maker:
         total = sum(table.values())
         return Coefficient(
             *(question, classes, name, tuple(raters), total, value, None),
-            *(self._intervals(table, statistic, None), agreement.landis_koch(value)),
+            *(self._intervals(table, statistic, None), agreement.landis_koch(value, total)),
         )
 
     def _intervals(self, table: Patterns, statistic: Statistic, analytic: Interval | None) -> tuple[Interval, ...]:
@@ -233,9 +238,9 @@ def as_text(found: Report, *, disagreements: bool = True) -> str:
         "|---|---|---|---|---:|---:|---:|---|---|",
     ]
     for one in found.coefficients:
-        spans = "; ".join(f"{i.low:.3f} to {i.high:.3f} ({i.method})" for i in one.intervals)
+        spans = "; ".join(f"{_short(i.low)} to {_short(i.high)} ({i.method})" for i in one.intervals)
         observed = "" if one.observed is None or one.items == 0 else f"{one.observed:.3f}"
-        value = "undefined" if one.value is None else f"{one.value:.3f}"
+        value = "undefined" if one.value is None else _short(one.value)
         raters = " × ".join(one.raters) if len(one.raters) == 2 else f"all {len(one.raters)}"
         lines.append(
             f"| {one.question} | {one.classes} | {one.statistic} | {raters} | {one.items} | {value} | {observed} |"
@@ -250,6 +255,11 @@ def as_text(found: Report, *, disagreements: bool = True) -> str:
             state = " [reconciled]" if one_item.settled else ""
             lines.append(f"- {one_item.item} ({one_item.project}) {one_item.question}: {said}{state}")
     return "\n".join("".join(c if c.isprintable() else "\ufffd" for c in line) for line in lines).rstrip() + "\n"
+
+
+def _short(value: float) -> str:
+    """Three decimals, and no negative zero."""
+    return f"{round(value, 3) + 0.0:.3f}"
 
 
 def _level(found: Report) -> str:

@@ -1,24 +1,22 @@
 """Agreement between raters: Cohen's kappa, Fleiss' kappa and Krippendorff's alpha, with confidence intervals.
 
-Labels are plain texts and nominal: two labels agree or they don't. Every coefficient takes *patterns*: how often each
-combination of labels was given to one item. Resampling then costs one pass over distinct patterns, not over items.
+The coefficients are those of statsmodels and krippendorff, the bootstrap is SciPy's (all of the extra `study`). Labels
+are plain texts and nominal: two labels agree or they don't. Every coefficient takes *patterns*: how often each
+combination of labels was given to one item.
 
 A coefficient is `None` where it is not defined: no item, or only one class in use, so that chance alone agrees always.
-
-Sources: Cohen 1960; Fleiss, Cohen and Everitt 1969 (standard error of Cohen's kappa); Fleiss 1971; Krippendorff 2011
-(alpha by coincidences); Efron 1979 (percentile bootstrap).
 """
 
 from __future__ import annotations
 
 import math
-import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, permutations
+from importlib.util import find_spec
+from itertools import permutations
 from statistics import NormalDist
-from typing import Final
+from typing import Any, Final
 
 Pattern = tuple[str, ...]
 """The labels that one item got, one per rater."""
@@ -30,14 +28,19 @@ Statistic = Callable[[Patterns], "float | None"]
 
 DEFAULT_RESAMPLES: Final = 2000
 DEFAULT_LEVEL: Final = 0.95
-_DEGENERATE: Final = 1e-12
+FEWEST_ITEMS: Final = 10
+"""With fewer items neither an interval nor a word for the coefficient's size means anything."""
 # Below this share of usable resamples an interval would describe the lucky ones only.
 _USABLE_SHARE: Final = 0.9
 
 
+class MissingStatistics(RuntimeError):
+    """Agreement needs the `study` extra; the message says how to get it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval at `level` (0 to 1), by `method`: "analytic" or "bootstrap"."""
+    """A confidence interval at `level` (0 to 1) within [-1, 1], by `method`: "analytic" or "bootstrap"."""
 
     low: float
     high: float
@@ -47,18 +50,32 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Cohen:
-    """Cohen's kappa of two raters with what it is made of; `error` is the standard error for intervals."""
+    """Cohen's kappa of two raters; `error` is the standard error for intervals (Fleiss, Cohen and Everitt 1969)."""
 
     kappa: float | None
     observed: float
-    expected: float
     error: float | None
     items: int
+
+
+def require() -> None:
+    """See that the libraries are there.
+
+    Raises:
+        MissingStatistics: one is not installed.
+    """
+    for name in ("krippendorff", "scipy", "statsmodels"):
+        if find_spec(name) is None:
+            raise MissingStatistics(f"agreement needs {name}: pip install 'hybridize[study]'")
 
 
 def patterns(units: Iterable[Sequence[str]]) -> Counter[Pattern]:
     """Count equal units; a unit is the sequence of labels of one item, without the missing ones."""
     return Counter(tuple(unit) for unit in units)
+
+
+def _classes(table: Patterns) -> list[str]:
+    return sorted({label for pattern in table for label in pattern})
 
 
 def cohen(table: Patterns) -> Cohen:
@@ -73,46 +90,35 @@ def cohen(table: Patterns) -> Cohen:
     if any(len(pattern) != 2 for pattern in table):
         raise ValueError("Cohen's kappa compares exactly two raters")
     total = sum(table.values())
-    if total == 0:
-        return Cohen(None, math.nan, math.nan, None, 0)
-    rows: Counter[str] = Counter()
-    columns: Counter[str] = Counter()
-    agreed = 0
-    for (first, second), count in table.items():
-        rows[first] += count
-        columns[second] += count
-        agreed += count if first == second else 0
-    observed = agreed / total
-    expected = sum(rows[label] * columns[label] for label in rows) / total**2
-    if 1 - expected < _DEGENERATE:
-        return Cohen(None, observed, expected, None, total)
-    kappa = (observed - expected) / (1 - expected)
-    return Cohen(kappa, observed, expected, _cohen_error(table, rows, columns, kappa, expected, total), total)
+    observed = sum(n for (a, b), n in table.items() if a == b) / total if total else math.nan
+    if len(_classes(table)) < 2:
+        return Cohen(None, observed, None, total)
+    from statsmodels.stats.inter_rater import cohens_kappa
+
+    result = cohens_kappa(_square(table))
+    return Cohen(float(result.kappa), observed, float(result.std_kappa), total)
 
 
-def _cohen_error(
-    table: Patterns, rows: Counter[str], columns: Counter[str], kappa: float, expected: float, total: int
-) -> float:
-    """Large-sample standard error of kappa (Fleiss, Cohen and Everitt 1969, formula 13)."""
-    agreeing = 0.0
-    differing = 0.0
-    for (first, second), count in table.items():
-        share = count / total
-        if first == second:
-            agreeing += share * (1 - (rows[first] + columns[first]) / total * (1 - kappa)) ** 2
-        else:
-            differing += share * ((columns[first] + rows[second]) / total) ** 2
-    correction = (kappa - expected * (1 - kappa)) ** 2
-    variance = (agreeing + (1 - kappa) ** 2 * differing - correction) / ((1 - expected) ** 2 * total)
-    return math.sqrt(max(variance, 0.0))
+def cohen_value(table: Patterns) -> float | None:
+    """Cohen's kappa alone, as a statistic for `bootstrap`."""
+    if len(_classes(table)) < 2:
+        return None
+    from statsmodels.stats.inter_rater import cohens_kappa
+
+    return float(cohens_kappa(_square(table), return_results=False))
+
+
+def _square(table: Patterns) -> list[list[int]]:
+    names = _classes(table)
+    return [[table.get((first, second), 0) for second in names] for first in names]
 
 
 def cohen_interval(result: Cohen, level: float = DEFAULT_LEVEL) -> Interval | None:
-    """The normal-approximation interval around Cohen's kappa; `None` where kappa is not defined."""
-    if result.kappa is None or result.error is None:
+    """The normal-approximation interval around Cohen's kappa; `None` where kappa is not defined or items are few."""
+    if result.kappa is None or result.error is None or result.items < FEWEST_ITEMS:
         return None
     half = NormalDist().inv_cdf(0.5 + level / 2) * result.error
-    return Interval(result.kappa - half, result.kappa + half, level, "analytic")
+    return Interval(max(result.kappa - half, -1.0), min(result.kappa + half, 1.0), level, "analytic")
 
 
 def fleiss(table: Patterns) -> float | None:
@@ -122,23 +128,13 @@ def fleiss(table: Patterns) -> float | None:
         ValueError: items have different numbers of labels, or fewer than two.
     """
     sizes = {len(pattern) for pattern in table}
-    if not sizes:
-        return None
-    if len(sizes) > 1 or min(sizes) < 2:
+    if sizes and (len(sizes) > 1 or min(sizes) < 2):
         raise ValueError("Fleiss' kappa needs the same number of labels, at least two, for every item")
-    raters = sizes.pop()
-    total = sum(table.values())
-    classes: Counter[str] = Counter()
-    agreement = 0.0
-    for pattern, count in table.items():
-        votes = Counter(pattern)
-        for label, number in votes.items():
-            classes[label] += number * count
-        agreement += count * sum(number * (number - 1) for number in votes.values()) / (raters * (raters - 1))
-    expected = sum((number / (total * raters)) ** 2 for number in classes.values())
-    if 1 - expected < _DEGENERATE:
+    if len(_classes(table)) < 2:
         return None
-    return (agreement / total - expected) / (1 - expected)
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
+    return float(fleiss_kappa(_votes(table)))
 
 
 def krippendorff(table: Patterns) -> float | None:
@@ -146,25 +142,18 @@ def krippendorff(table: Patterns) -> float | None:
 
     A pattern holds only the labels that were given; items with fewer than two can't be paired and are left out.
     """
-    marginals: Counter[str] = Counter()
-    agreeing = 0.0
-    for pattern, count in table.items():
-        size = len(pattern)
-        if size < 2:
-            continue
-        for label, number in Counter(pattern).items():
-            marginals[label] += number * count
-            agreeing += count * number * (number - 1) / (size - 1)
-    pairable = sum(marginals.values())
-    by_chance = pairable**2 - sum(number**2 for number in marginals.values())
-    if by_chance == 0:
+    paired = {pattern: count for pattern, count in table.items() if len(pattern) > 1}
+    if len(_classes(paired)) < 2:
         return None
-    return 1 - (pairable - 1) * (pairable - agreeing) / by_chance
+    from krippendorff import alpha
+
+    return float(alpha(value_counts=_votes(paired), level_of_measurement="nominal"))
 
 
-def cohen_value(table: Patterns) -> float | None:
-    """Cohen's kappa alone, as a statistic for `bootstrap`."""
-    return cohen(table).kappa
+def _votes(table: Patterns) -> list[list[int]]:
+    """One row per item: how often it got each class."""
+    names = _classes(table)
+    return [row for pattern, n in table.items() for row in [[pattern.count(name) for name in names]] * n]
 
 
 def bootstrap(
@@ -177,36 +166,30 @@ def bootstrap(
 ) -> Interval | None:
     """Percentile bootstrap over items, the same for the same seed and the same counts, whatever their order.
 
-    Returns `None` when the statistic is not defined on nearly all resamples.
+    Returns `None` when items are few, or the statistic is not defined on nearly all resamples.
     """
     # Sorted, for then the draws don't depend on the order of insertion.
     population = sorted(table)
-    weights = [table[pattern] for pattern in population]
-    total = sum(weights)
-    if total == 0 or resamples < 1:
+    if sum(table.values()) < FEWEST_ITEMS or resamples < 1:
         return None
-    generator = random.Random(seed)
-    # Numbers instead of patterns: hashing those would cost more than drawing.
-    places, borders = range(len(population)), list(accumulate(weights))
-    values: list[float] = []
-    for _ in range(resamples):
-        drawn = Counter(generator.choices(places, cum_weights=borders, k=total))
-        value = statistic({population[place]: count for place, count in drawn.items()})
-        if value is not None:
-            values.append(value)
+    import numpy as np
+    from scipy import stats
+
+    def of(drawn: object) -> float:
+        counts = np.bincount(drawn, minlength=len(population)).tolist()
+        value = statistic({pattern: n for pattern, n in zip(population, counts, strict=True) if n})
+        return math.nan if value is None else value
+
+    places: Any = np.repeat(np.arange(len(population)), [table[pattern] for pattern in population])
+    drawn = stats.bootstrap(
+        (places,), of, n_resamples=resamples, vectorized=False, method="percentile", confidence_level=level,
+        rng=np.random.default_rng(seed),
+    )  # fmt: skip
+    values = drawn.bootstrap_distribution[~np.isnan(drawn.bootstrap_distribution)]
     if len(values) < _USABLE_SHARE * resamples:
         return None
-    values.sort()
-    tail = (1 - level) / 2
-    return Interval(_quantile(values, tail), _quantile(values, 1 - tail), level, "bootstrap")
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Linear interpolation between order statistics, as NumPy's default does."""
-    place = share * (len(ordered) - 1)
-    below = math.floor(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(max(float(low), -1.0), min(float(high), 1.0), level, "bootstrap")
 
 
 def rater_pairs(ratings: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str]]:
@@ -215,10 +198,12 @@ def rater_pairs(ratings: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str
     return sorted(shared)
 
 
-def landis_koch(value: float | None) -> str:
+def landis_koch(value: float | None, items: int) -> str:
     """The customary word for a coefficient's size (Landis and Koch 1977); a habit of the field, not a test."""
     if value is None:
         return "undefined"
+    if items < FEWEST_ITEMS:
+        return f"fewer than {FEWEST_ITEMS} items"
     for limit, word in ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial")):
         if value <= limit:
             return word

@@ -19,10 +19,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def add_commands(parser: argparse.ArgumentParser) -> None:
     """Add the study's sub-commands to a parser."""
-    from hybridize.study import cli_agree, cli_label, cli_mine, cli_tables
+    from hybridize.study import cli_agree, cli_bundle, cli_label, cli_mine, cli_network, cli_tables
 
     steps = parser.add_subparsers(dest="study_command", metavar="STEP", required=True)
-    for module in (cli_mine, cli_label, cli_agree, cli_tables):
+    for module in (cli_network, cli_mine, cli_label, cli_agree, cli_tables, cli_bundle):
         module.add_parser(steps)
 
 

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
                 level=args.level,
                 seed=args.seed,
             )
-    except DatabaseError as error:
+    except (DatabaseError, agreement.MissingStatistics) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     if args.format == "json":

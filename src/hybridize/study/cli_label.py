@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import secrets
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +14,7 @@ from hybridize.study.codebook import CodebookError
 from hybridize.study.label import ratings, reconcile, rounds, sheet
 from hybridize.study.label.ratings import Refused
 from hybridize.study.label.sheet import SheetError
+from hybridize.study.mined_set import profile_of
 from hybridize.study.store import DatabaseError, connect, record_provenance
 
 
@@ -30,6 +32,9 @@ def add_parser(subparsers: Any) -> None:
         "--raters-per-item", type=int, default=2, metavar="N", help="ratings before an item may be compared (default 2)"
     )
     parser.add_argument("--no-suggestions", action="store_true", help="hide what `study suggest` found")
+    parser.add_argument(
+        "--no-token", action="store_true", help="let everybody on this machine in, not only who has the address"
+    )
     parser.add_argument("--no-browser", action="store_true", help="don't open a browser")
     parser.add_argument("--rater", metavar="NAME", help="whose sheet; also who accepts with --accept-agreed")
     parser.add_argument("--round", metavar="ROUND", help="only this round's items (for CSV)")
@@ -51,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
             raise Refused("--raters-per-item must be at least 2")
         with closing(connect(args.database, create=False)) as connection:
             if args.codebook or not connection.execute("SELECT 1 FROM codebook").fetchone():
-                codebook_store.save(connection, codebook.load(args.codebook))
+                mined = profile_of(connection)
+                book = codebook.of_profile(mined) if mined and not args.codebook else codebook.load(args.codebook)
+                codebook_store.save(connection, book)
             if args.export_csv or args.import_csv or args.accept_agreed or args.make_round is not None:
                 return _without_page(args, connection)
         return _serve(args)
@@ -92,7 +99,9 @@ def _serve(args: argparse.Namespace) -> int:
     from hybridize.study.label.server import DEFAULT_PORT, LabelServer, Settings
 
     port = DEFAULT_PORT if args.port is None else args.port
-    settings = Settings(args.database, args.raters_per_item, not args.no_suggestions)
+    settings = Settings(
+        args.database, args.raters_per_item, not args.no_suggestions, "" if args.no_token else secrets.token_urlsafe(16)
+    )
     try:
         server = LabelServer(settings, port)
     except (OSError, OverflowError) as error:

@@ -15,7 +15,7 @@ from hybridize.study.published import published
 from hybridize.study.store import DatabaseError, connect
 from hybridize.study.tally import from_database
 
-_TABLES = ("1", "2", "3", "4", "figure1", "findings")
+_TABLES = ("1", "2", "3", "4", "figure1", "comparison", "findings")
 
 
 class _Mistake(ValueError):
@@ -45,7 +45,7 @@ def add_parser(subparsers: Any) -> None:
     parser.set_defaults(study_run=run_tables)
     parser = subparsers.add_parser(
         "figures",
-        help="Figures 1 to 4: sunburst, symptom pies, commits against issues: PNG, SVG, HTML",
+        help="Figures 1 to 4: sunburst, symptom pies, commits against issues: PNG, SVG, PDF, HTML",
         description="Needs matplotlib: pip install 'hybridize[study]'.",
     )
     _add_data(parser)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
+
+from hybridize.study.profile import Profile
 
 Facet = Literal["category", "cause", "symptom", "fix"]
 FACETS: Final[tuple[Facet, ...]] = get_args(Facet)
@@ -110,6 +112,29 @@ def built_in() -> Codebook:
     """The names of the 2022 study."""
     text = files("hybridize.study").joinpath("data", "codebook.toml").read_text(encoding="utf-8")
     return _parse(tomllib.loads(text), BUILT_IN, None)
+
+
+def of_profile(profile: Profile) -> Codebook:
+    """The built-in names as they read for a profile's API: its title, its words, without what it does not have."""
+    book, says = built_in(), profile.codebook
+    replaced: dict[str, str] = says.get("replace", {"tf.function": profile.keyword})
+    codes = [
+        replace(
+            code,
+            name=_reworded(code.name, replaced),
+            definition=_reworded(code.definition, replaced),
+            parent=code.parent and _reworded(code.parent, replaced),
+            retired=code.retired or code.name in says.get("retire", ()),
+        )
+        for code in book.codes
+    ]
+    return checked(Codebook(says.get("title", book.title), profile.keyword, tuple(codes), f"profile {profile.name}"))
+
+
+def _reworded(text: str, replaced: Mapping[str, str]) -> str:
+    for old, new in replaced.items():
+        text = text.replace(old, new)
+    return text
 
 
 def load(path: Path | None) -> Codebook:

@@ -51,8 +51,8 @@ class Event:
     """What happened to the uses of one function, wrapped expression or alias.
 
     `existed` and `exists` say whether that function (or, for a wrapped expression, the scope around it) was there
-    before
-    and is there after. `weak` marks aliases and mentions, which make nothing hybrid by themselves.
+    before and is there after. `other_file` says that the function is in another file than before. `weak` marks
+    aliases and mentions, which make nothing hybrid by themselves.
     """
 
     kind: EventKind
@@ -66,6 +66,7 @@ class Event:
     after: tuple[Use, ...]
     function_before: Function | None = None
     function_after: Function | None = None
+    other_file: bool = False
 
     @property
     def line(self) -> int:
@@ -198,7 +199,8 @@ def _function_events(
         if uses[0] or uses[1]:
             moved = old.file != new.file or old.function.qualname != new.function.qualname
             path = pairs[new.file].path
-            yield _event(new.function.qualname, path, True, True, moved, *uses, old.function, new.function)
+            there = old.file != new.file
+            yield _event(new.function.qualname, path, True, True, moved, *uses, old.function, new.function, there)
     for side, seen, is_before in ((before, seen_before, True), (after, seen_after, False)):
         for place in side.places:
             name = place.function.qualname
@@ -283,6 +285,7 @@ def _event(
     after: tuple[Use, ...],
     function_before: Function | None = None,
     function_after: Function | None = None,
+    other_file: bool = False,
 ) -> Event:
     kind: EventKind
     if not before:
@@ -294,4 +297,6 @@ def _event(
     else:
         kind = "arguments"
     weak = all(_is_weak(use) for use in (*before, *after))
-    return Event(kind, name, path, existed, exists, moved, weak, before, after, function_before, function_after)
+    return Event(
+        kind, name, path, existed, exists, moved, weak, before, after, function_before, function_after, other_file
+    )

@@ -29,7 +29,7 @@ QUERIES: Final[dict[str, str]] = {
         " ORDER BY r.name, c.authored_at, c.sha, f.path_after, f.path_before, h.qualname"
     ),
     "suggestions": (
-        "SELECT item, kind, is_primary, evidence_json, rules_json, category FROM suggestion"
+        "SELECT item, kind, is_primary, evidence_json, rules_json, category, confidence FROM suggestion"
         " ORDER BY item, is_primary DESC, kind"
     ),
     "issues": (

@@ -19,7 +19,7 @@ from hybridize.study.codebook import Code
 from hybridize.study.counts import NOT_SPLIT, SOURCES, Counts, Slice, Source, Where, marks_on
 from hybridize.study.findings import percent
 
-FORMATS: Final = {"png": ".png", "svg": ".svg", "html": ".html"}
+FORMATS: Final = {"png": ".png", "svg": ".svg", "pdf": ".pdf", "html": ".html"}
 PALETTE: Final = ("#332288", "#CC6677", "#44AA99", "#DDCC77", "#882255", "#88CCEE", "#117733", "#AA4499", "#999933")
 COMMITS: Final = "#4477AA"
 ISSUES: Final = "#EE6677"
@@ -388,7 +388,7 @@ def render(figure: Figure, form: str) -> bytes:
         FigureCanvasAgg(canvas)
         figure.draw(canvas)
         target = io.BytesIO()
-        metadata = {"Date": None, "Title": figure.title} if form == "svg" else {"Title": figure.title}
+        metadata = {"Title": figure.title} | {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
         canvas.savefig(target, format=form, dpi=_DPI, metadata=metadata)
     return target.getvalue()
 

@@ -133,7 +133,7 @@ def findings(counts: Counts) -> tuple[Finding, ...]:
 
 
 def unanswered(counts: Counts) -> tuple[int, ...]:
-    """The numbers of the findings that these counts can't answer: a role that the codebook lacks, or a gap."""
+    """The numbers of the findings that these counts can't answer: a role that the codebook lacks, a gap, or no data."""
     answered = {finding.number for finding in findings(counts)}
     return tuple(question.number for question in QUESTIONS if question.number not in answered)
 
@@ -143,10 +143,13 @@ def _answer(question: Question, counts: Counts) -> Finding | None:
     for share in question.shares:
         part, whole = _named(share.part, counts.book), _named(share.whole, counts.book)
         number, total = (counts.count(where) if where else None for where in (part, whole))
-        if number is None or total is None:
+        if number is None or total is None or (total == 0 and not shares):
             return None
         shares.append((total - number if share.complement else number, total))
-    words = [f"{percent(*share)} ({share[0]}/{share[1]})" for share in shares]
+    words = [
+        f"{percent(*share)} ({share[0]}/{share[1]})" if share[1] else "none (there are no such cases)"
+        for share in shares
+    ]
     text = question.template.format(*words, rank=_rank(question.ranked, counts))
     return Finding(question.number, text, tuple(shares), _notes(question.number, shares, counts))
 
@@ -187,6 +190,6 @@ def _rank(role: str | None, counts: Counts) -> str:
     others = [counts.count(Where(top.name)) or 0 for top in counts.book.children(None)]
     place = 1 + sum(other > own for other in others)
     if place == 1:
-        return "largest"
+        return "largest" if others.count(own) == 1 else "largest (shared with another)"
     suffix = {1: "st", 2: "nd", 3: "rd"}.get(place % 10 if place % 100 not in (11, 12, 13) else 0, "th")
     return f"{place}{suffix} largest"

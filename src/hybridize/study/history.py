@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -129,9 +129,9 @@ class Repository:
         except GitError:
             return None
 
-    def count(self, selection: Sequence[str]) -> int:
-        """How many commits without merges a selection has."""
-        return int(self.run("rev-list", "--count", "--no-merges", *selection).strip() or b"0")
+    def commits(self, selection: Sequence[str]) -> list[str]:
+        """The commits without merges that a selection has, newest first."""
+        return self.run("rev-list", "--no-merges", *selection).decode("ascii").split()
 
     def boundary(self) -> frozenset[str]:
         """Commits at which a shallow clone ends: they only look as if they had added every file."""
@@ -183,20 +183,17 @@ def log(repository: Repository, selection: Sequence[str], pattern: str, paths: S
     yield from _stream(repository.command("log", *_DIFF, *options, *selection, "--", *paths), None)
 
 
-def log_with_gaps(
-    repository: Repository, selection: Sequence[str], pattern: str, paths: Sequence[str], skip: Container[str] = ()
+def search(
+    repository: Repository, shas: Sequence[str], pattern: str, paths: Sequence[str]
 ) -> Iterator[RawCommit | str]:
-    """The same for a clone with missing or broken objects, where `log` dies at the first.
+    """Each of the commits; those that change a line matching `pattern` in `paths`, with all their files within `paths`.
 
-    A commit that git cannot search is yielded with all its files within `paths`, for the caller to search those that
-    can
-    be read; one whose files cannot even be listed is yielded as its bare name. Commits in `skip` are left out.
+    Where objects are missing or broken, a commit that git cannot search is yielded with all its files within `paths`,
+    for the caller to search those that can be read; one whose files cannot even be listed, as its bare name.
 
     Raises:
-        GitError: the commits themselves cannot be listed, or no content at all can be read.
+        GitError: no content at all can be read.
     """
-    shas = repository.run("rev-list", "--no-merges", *selection).decode("ascii").split()
-    shas = [sha for sha in shas if sha not in skip]
     options = ("--stdin", "--root", "--always", *_DIFF)
     searching = repository.command("diff-tree", *options, f"-G{pattern}", "--pickaxe-all", "--", *paths)
     # Without contents only exact renames can be seen, and nothing is read that may be missing.
@@ -206,8 +203,7 @@ def log_with_gaps(
         try:
             for commit in _stream(searching, "\n".join(shas[start:])):
                 start += 1
-                if commit.files:
-                    yield commit
+                yield commit
             return
         except GitError as error:
             deaths += 1

@@ -3,7 +3,8 @@
 Read are: lists of issues as GitHub's REST interface gives them (also `{"items": [...]}` of its search), what
 `gh issue list --json ...` prints, the files of a GitHub archive (issues and comments as separate objects that name
 their
-issue), all as JSON or JSON lines; and CSV with a header. Nothing is downloaded.
+issue), all as JSON or JSON lines; and CSV with a header (`url`, `title`, `body`, and what there is of `number`,
+`project`, `author`, `state`, `created_at`, `comments`). `download.py` gets them from GitHub.
 """
 
 from __future__ import annotations
@@ -87,8 +88,12 @@ class ImportCounts:
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read_threads(paths: Iterable[Path]) -> list[Thread]:
+def read_threads(paths: Iterable[Path], incomplete: list[str] | None = None) -> list[Thread]:
     """All threads of the files; comments in one file join their issue in another.
+
+    Args:
+        paths: the files.
+        incomplete: gets the names of the files that say of themselves that a search did not find everything.
 
     Raises:
         IssueError: a file can't be read, or nothing in it looks like an issue.
@@ -97,12 +102,15 @@ def read_threads(paths: Iterable[Path]) -> list[Thread]:
     loose: list[tuple[str, Comment]] = []
     for path in paths:
         before = len(threads) + len(loose)
-        for record in _records(path):
+        records = list(_records(path))
+        if incomplete is not None and any("incomplete_results" in record for record in records):
+            incomplete.append(path.name)
+        for record in records:
             target = _comment_target(record)
             if target:
-                loose.append((target, _comment(record)))
+                loose.append((target, comment_of(record)))
                 continue
-            thread = _thread(record)
+            thread = thread_of(record)
             if thread is not None:
                 threads[thread.url] = thread
         if len(threads) + len(loose) == before:
@@ -147,6 +155,8 @@ def _objects(values: Iterable[Any]) -> Iterator[dict[str, Any]]:
             inner = value.get("items", value.get("issues"))
             if isinstance(inner, list) and "title" not in value:
                 yield from _objects(inner)
+                if value.get("incomplete_results"):
+                    yield {"incomplete_results": True}
             else:
                 yield value
 
@@ -163,7 +173,8 @@ def _comment_target(record: dict[str, Any]) -> str | None:
     return html.partition("#")[0] if isinstance(html, str) and "#issuecomment" in html else None
 
 
-def _thread(record: dict[str, Any]) -> Thread | None:
+def thread_of(record: dict[str, Any]) -> Thread | None:
+    """One issue as an export or the interface gives it; null where it has no title or address."""
     title = _text(record.get("title"))
     url = _text(record.get("html_url")) or _text(record.get("url"))
     number = _integer(record.get("number"))
@@ -197,11 +208,12 @@ def _thread(record: dict[str, Any]) -> Thread | None:
         labels=tuple(filter(None, (_label(label) for label in labels))) if isinstance(labels, list) else (),
         created_at=_text(record.get("created_at") or record.get("createdAt")) or None,
         closed_at=_text(record.get("closed_at") or record.get("closedAt")) or None,
-        comments=[_comment(c) if isinstance(c, dict) else Comment(_text(c)) for c in comments],
+        comments=[comment_of(c) if isinstance(c, dict) else Comment(_text(c)) for c in comments],
     )
 
 
-def _comment(record: dict[str, Any]) -> Comment:
+def comment_of(record: dict[str, Any]) -> Comment:
+    """One comment of an issue."""
     return Comment(
         _text(record.get("body")),
         _login(record.get("user") or record.get("author")),
@@ -252,12 +264,14 @@ def import_threads(
 ) -> ImportCounts:
     """Keep threads that have the literal keyword, with its period; those with it only in social talk are not selected.
 
-    A thread already there is replaced, its item and ratings stay.
+    A thread already there is replaced, its item and ratings stay. Once a sample is drawn, it stays as it is: new
+    threads are set aside until a sample is asked for again.
     """
     counts = [0, 0, 0, 0, 0]
     with transaction(connection):
         for thread in threads:
             counts[0] += 1
+            connection.execute("INSERT OR IGNORE INTO issue_read VALUES (?)", (thread.url,))
             whole = "\n\n".join([thread.title, thread.body, *(c.body for c in thread.comments)])
             if not keyword.literal_pattern.search(whole):
                 continue
@@ -270,7 +284,8 @@ def import_threads(
     return ImportCounts(*counts)
 
 
-def _keep(connection: sqlite3.Connection, thread: Thread, source: str, selected: bool, dataset: str) -> None:
+def _keep(connection: sqlite3.Connection, thread: Thread, source: str, eligible: bool, dataset: str) -> None:
+    drawn = connection.execute("SELECT 1 FROM issue WHERE sampled IS NOT NULL LIMIT 1").fetchone() is not None
     values = {
         "source": source,
         "project": thread.project,
@@ -286,6 +301,7 @@ def _keep(connection: sqlite3.Connection, thread: Thread, source: str, selected:
         "closed_at": thread.closed_at,
         "has_keyword": 1,
         "has_code": int(thread.has_code()),
+        "eligible": int(eligible),
     }
     names = list(values)
     row = connection.execute(
@@ -305,11 +321,11 @@ def _keep(connection: sqlite3.Connection, thread: Thread, source: str, selected:
     )
     connection.execute(
         "INSERT INTO item (id, kind, issue_id, project, title, happened_at, selected, dataset)"
-        " VALUES (?, 'issue', ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET title = excluded.title,"
-        " selected = excluded.selected",
+        " VALUES (?, 'issue', ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET title = excluded.title"
+        + ("" if drawn else ", selected = excluded.selected"),
         (
             *(issue_item(thread.url), row["id"], thread.project, thread.title, thread.created_at),
-            *(int(selected), dataset),
+            *(int(eligible and not drawn), dataset),
         ),
     )
 
@@ -322,13 +338,9 @@ def draw_sample(connection: sqlite3.Connection, size: int, seed: int, code_weigh
     kept.
     """
     with transaction(connection):
-        connection.execute(
-            "UPDATE item SET selected = 1 WHERE kind = 'issue' AND issue_id IN (SELECT id FROM issue"
-            " WHERE sampled IS NOT NULL)"
-        )
         rows = connection.execute(
             "SELECT i.id AS item, s.id, s.has_code FROM item i JOIN issue s ON s.id = i.issue_id"
-            " WHERE i.selected = 1 OR s.sampled IS NOT NULL ORDER BY i.id"
+            " WHERE s.eligible ORDER BY i.id"
         ).fetchall()
         generator = random.Random(seed)
         # Weighted sampling without replacement: the largest of u ** (1 / weight).

@@ -1,88 +1,57 @@
-"""The API whose uses are mined, such as `tf.function`: its spellings, its arguments, and how git looks for it."""
+"""How a profile's API is told in files: full names, git's search pattern, quick looks at bytes and lines."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-ROOT_MODULES: Final[dict[str, tuple[str, ...]]] = {
-    "tf": (
-        "tensorflow",
-        "tensorflow.compat.v1",
-        "tensorflow.compat.v2",
-        "tensorflow._api.v2",
-        "tensorflow.python.eager.def_function",
-        "tensorflow.python.eager.polymorphic_function",
-        "tensorflow.python.eager.polymorphic_function.polymorphic_function",
-    ),
-}
-"""Customary root names and the modules that they may stand for. Another root stands for the module of its own name."""
-
-ARGUMENT_NAMES: Final[dict[str, tuple[str, ...]]] = {
-    "tf.function": (
-        "input_signature",
-        "experimental_relax_shapes",
-        "experimental_compile",
-        "experimental_autograph_options",
-        "experimental_implements",
-        "experimental_follow_type_hints",
-        "reduce_retracing",
-        "jit_compile",
-        "TensorSpec",
-    ),
-}
-"""Words that betray a changed argument on a line without the keyword itself."""
-
-SIGNATURE_ARGUMENTS: Final[dict[str, str]] = {"tf.function": "input_signature"}
-"""The argument that states the types of the inputs; giving it counts as a change of its own."""
-
-PACKAGES: Final[dict[str, tuple[str, ...]]] = {
-    "tf.function": ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly", "keras"),
-}
-"""Distributions whose changed requirement counts as a library upgrade."""
+from hybridize.study import profile as profiles
+from hybridize.study.profile import Profile
 
 
 @dataclass(frozen=True)
 class Keyword:
-    """A dotted API name as its users customarily write it: root, a dot, the rest."""
+    """The API of a profile; a shipped one's by default."""
 
-    text: str = "tf.function"
-
-    def __post_init__(self) -> None:
-        if not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", self.text):
-            raise ValueError(f"not a dotted name: {self.text!r}")
+    profile: Profile = field(default_factory=profiles.built_in)
 
     @property
-    def root(self) -> str:
-        """`tf` of `tf.function`."""
-        return self.text.partition(".")[0]
+    def text(self) -> str:
+        """The literal that stands for the API in texts, such as `tf.function`."""
+        return self.profile.keyword
 
-    @property
-    def rest(self) -> str:
-        """`function` of `tf.function`."""
-        return self.text.partition(".")[2]
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """The last names: what an import binds, a bare decorator says, and a method is called."""
+        return tuple(dict.fromkeys((*(s.rpartition(".")[2] for s in self.profile.spellings), *self.profile.methods)))
 
-    @property
-    def leaf(self) -> str:
-        """The last name: what an import binds and a bare decorator says."""
-        return self.text.rpartition(".")[2]
+    @cached_property
+    def spellings(self) -> frozenset[str]:
+        """Dotted names as they are customarily written."""
+        return frozenset(self.profile.spellings)
 
     @cached_property
     def full_names(self) -> frozenset[str]:
         """Every dotted name that means this API, by its module's real name."""
-        return frozenset(f"{module}.{self.rest}" for module in ROOT_MODULES.get(self.root, (self.root,)))
+        roots = ((spelling.partition(".")) for spelling in self.profile.spellings)
+        return frozenset(f"{m}.{rest}" for root, _, rest in roots for m in self.profile.roots.get(root, (root,)))
+
+    @cached_property
+    def tops(self) -> frozenset[str]:
+        """The packages that provide the API, as they are imported."""
+        return frozenset(name.partition(".")[0] for name in self.full_names)
 
     @property
     def signature_argument(self) -> str | None:
         """The argument that states input types, or null."""
-        return SIGNATURE_ARGUMENTS.get(self.text)
+        return self.profile.signature
 
     @property
     def packages(self) -> tuple[str, ...]:
         """Distributions that provide the API."""
-        return PACKAGES.get(self.text, (ROOT_MODULES.get(self.root, (self.root,))[0],))
+        return self.profile.packages
 
     @property
     def strict_pattern(self) -> str:
@@ -92,36 +61,57 @@ class Keyword:
     @cached_property
     def wide_pattern(self) -> str:
         """POSIX extended regular expression of lines that may change a use: also aliases and argument lines."""
-        parts = [self.strict_pattern, f"@{self.leaf}", f"import {self.leaf}"]
-        parts += [f"{last}\\.{self.leaf}" for last in sorted({n.split(".")[-2] for n in self.full_names})]
-        parts += ARGUMENT_NAMES.get(self.text, ())
-        return "|".join(parts)
+        parts = [re.escape(spelling) for spelling in self.profile.spellings]
+        for leaf in self.leaves:
+            # A bare name is a use as decorator, where it is called, handed on or renamed.
+            parts += [f"@{leaf}", f"import {leaf}", f"(^|[^A-Za-z0-9_.]){leaf}\\(", f"\\({leaf}[,)]", f"= {leaf}( |$)"]
+        # Whatever its module is called.
+        parts += [f"\\.{leaf}([^A-Za-z0-9_]|$)" for leaf in self.leaves]
+        parts += self.profile.arguments
+        return "|".join(dict.fromkeys(parts))
 
     def possible_in(self, data: bytes) -> bool:
         """Whether file contents can hold a use at all; a file that cannot need not be parsed."""
-        leaf = self.leaf.encode()
-        if leaf not in data:
+        leaves = [leaf for leaf in self._leaf_bytes if leaf in data]
+        if not leaves:
             return False
-        if self.text.encode() in data or self._imported.search(data):
+        if any(spelling.encode() in data for spelling in self.spellings) or self._imported.search(data):
+            return True
+        if any(b"." + leaf + b"(" in data for leaf in self._methods) and self._top_imported.search(data):
             return True
         names = {*self._last_modules, *self._module_alias.findall(data)}
-        return any(name + b"." + leaf in data for name in names)
+        return any(name + b"." + leaf in data for name in names for leaf in leaves)
+
+    @cached_property
+    def _leaf_bytes(self) -> tuple[bytes, ...]:
+        return tuple(leaf.encode() for leaf in self.leaves)
+
+    @cached_property
+    def _methods(self) -> tuple[bytes, ...]:
+        return tuple(method.encode() for method in self.profile.methods)
 
     @cached_property
     def _last_modules(self) -> frozenset[bytes]:
         return frozenset(name.split(".")[-2].encode() for name in self.full_names)
 
     @cached_property
+    def _top(self) -> str:
+        return "|".join(sorted(self.tops))
+
+    @cached_property
+    def _top_imported(self) -> re.Pattern[bytes]:
+        return re.compile(rf"^\s*(?:from|import)\s+(?:{self._top})\b".encode(), re.MULTILINE)
+
+    @cached_property
     def _imported(self) -> re.Pattern[bytes]:
         """`from tensorflow import function`, over several lines too."""
-        top = "|".join(sorted({name.partition(".")[0] for name in self.full_names}))
-        return re.compile(rf"\bfrom\s+(?:{top})[\w.]*\s+import\s+(?:\([^)]*|[^\n(]*)\b{self.leaf}\b".encode())
+        leaf = "|".join(self.leaves)
+        return re.compile(rf"\bfrom\s+(?:{self._top})[\w.]*\s+import\s+(?:\([^)]*|[^\n(]*)\b(?:{leaf})\b".encode())
 
     @cached_property
     def _module_alias(self) -> re.Pattern[bytes]:
         """Local names of the modules that provide the API."""
-        top = "|".join(sorted({name.partition(".")[0] for name in self.full_names}))
-        return re.compile(rf"\b(?:from|import)\s+(?:{top})\b[^\n]*?\bas\s+(\w+)".encode())
+        return re.compile(rf"\b(?:from|import)\s+(?:{self._top})\b[^\n]*?\bas\s+(\w+)".encode())
 
     def skeleton(self, text: str) -> tuple[str, ...]:
         """The lines on which a file's uses depend: files with equal skeletons need not be parsed to be compared.
@@ -150,7 +140,7 @@ class Keyword:
     def _name_positions(self, text: str) -> list[int]:
         """Where a name of interest stands; plain searches, each far faster than one regular expression for all."""
         positions: list[int] = []
-        for name in (self.leaf, "signature", *ARGUMENT_NAMES.get(self.text, ())):
+        for name in (*self.leaves, "signature", *self.profile.arguments):
             at = text.find(name)
             while at >= 0:
                 positions.append(at)
@@ -183,14 +173,15 @@ class Keyword:
     @cached_property
     def _renaming(self) -> re.Pattern[str]:
         """`jit = tf.function(...)`, `import function as jit`: uses can then be anywhere."""
-        bare = rf"\.{self.leaf}\b(?!\s*\(\s*[\w.]+\s*[,)])"
-        return re.compile(rf"^[^#]*(?<![=!<>])=(?!=).*{bare}|\b{self.leaf}\s+as\b")
+        leaf = f"(?:{'|'.join(self.leaves)})"
+        bare = rf"\b{leaf}\b(?!\s*\(\s*[\w.]+\s*[,)])"
+        return re.compile(rf"^[^#]*(?<![=!<>])=(?!=).*{bare}|\b{leaf}\s+as\b")
 
     @cached_property
     def _telling(self) -> re.Pattern[str]:
         """A line that uses the API or its arguments, rather than the word."""
-        names = "|".join((*ARGUMENT_NAMES.get(self.text, ()), "signature"))
-        leaf = self.leaf
+        names = "|".join((*self.profile.arguments, "signature"))
+        leaf = f"(?:{'|'.join(self.leaves)})"
         return re.compile(rf"{names}|\.\s*{leaf}\b|@{leaf}\b|(?<![\w.]){leaf}\s*[(,)\]]|\bimport\b.*\b{leaf}\b")
 
     @cached_property

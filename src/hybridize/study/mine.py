@@ -6,17 +6,20 @@ import gc
 import json
 import sqlite3
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from hybridize.study import history, notebook, requirements
+from hybridize.study import profile as profiles
 from hybridize.study.bugfix import is_bug_fix
 from hybridize.study.history import Blobs, GitError, RawCommit, RawFile, Repository
 from hybridize.study.keyword import Keyword
 from hybridize.study.mined import Mined, MinedFile, function_changes, keep_changeset
+from hybridize.study.mined_set import tie, tie_options
+from hybridize.study.profile import Profile
 from hybridize.study.store import now, transaction
 from hybridize.study.uses import find_uses
 from hybridize.study.uses_data import EMPTY, FileUses, Outside
@@ -25,16 +28,20 @@ from hybridize.study.wrappers import Wrappers
 CACHE_SIZE: Final = 1024
 BATCH: Final = 50
 """Changesets kept in one transaction: what a kill can lose, and how long the other writer waits."""
+LOOKED: Final = 2_000
+"""Commits after which it is written down how far a history is looked through, though nothing was found."""
 
-Progress = Callable[[str, int, int], None]
-"""Called with the repository's name, commits seen so far among candidates, and changesets kept."""
+Reached = tuple[str, int, str, int]
+"""How far a history is looked through: what was listed, commits of the list done, the last of them, candidates."""
+Progress = Callable[[str, int, int, int], None]
+"""Called with the repository's name, commits looked through, how many there are, and changesets kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class MineOptions:
     """What to mine. `all_changes` also selects changesets that the bug-fix filter does not keep."""
 
-    keyword: str = "tf.function"
+    profile: Profile = field(default_factory=profiles.built_in)
     all_changes: bool = False
     notebooks: bool = False
     since: str | None = None
@@ -43,10 +50,10 @@ class MineOptions:
     uses_only: bool = False
     dataset: str = ""
 
-    def selection(self) -> list[str]:
-        """The part of a git command line that selects commits."""
+    def selection(self, head: str) -> list[str]:
+        """The part of a git command line that selects commits; `head` is what HEAD names."""
         period = [f"--{name}={value}" for name, value in (("since", self.since), ("until", self.until)) if value]
-        return [*period, "--all" if self.all_refs else "HEAD"]
+        return [*period, "--all" if self.all_refs else head]
 
     def paths(self) -> list[str]:
         """Files to search, and files that tell of library versions."""
@@ -54,8 +61,8 @@ class MineOptions:
 
     def identity(self) -> str:
         """What decides which changesets are found; a repository done with the same is not done again."""
-        relevant = {k: v for k, v in asdict(self).items() if k not in ("all_changes", "dataset")}
-        return json.dumps(relevant, sort_keys=True)
+        relevant = ("notebooks", "since", "until", "all_refs", "uses_only")
+        return json.dumps({name: getattr(self, name) for name in relevant}, sort_keys=True)
 
 
 @dataclass(slots=True)
@@ -79,6 +86,7 @@ class Content:
 
     def __init__(self, data: bytes, keyword: Keyword, is_notebook: bool) -> None:
         self.possible = keyword.possible_in(data)
+        self.literal = keyword.text.encode() in data
         self.data = data
         self._keyword = keyword
         self._is_notebook = is_notebook
@@ -113,7 +121,7 @@ class Miner:
         self.connection = connection
         self.repository = repository
         self.options = options
-        self.keyword = Keyword(options.keyword)
+        self.keyword = Keyword(options.profile)
         self.result = MineResult(name)
         self.cache: OrderedDict[tuple[str, bool], Content] = OrderedDict()
 
@@ -143,102 +151,88 @@ class Miner:
         if done:
             self.result.skipped = True
             return
-        self.result.commits = self.repository.count(selection)
-        known = {
-            row[0]
-            for row in self.connection.execute(
-                "SELECT sha FROM changeset WHERE repository_id = ?", (row_id,)
-            ).fetchall()
-        }
-        skip = known | self.repository.boundary()
+        shas = self.repository.commits(selection)
+        done_before = self._done_before(row_id, shas)
+        self.result.commits = len(shas) - len(done_before)
+        rows = self.connection.execute("SELECT sha FROM changeset WHERE repository_id = ?", (row_id,))
+        skip = done_before | {row[0] for row in rows} | self.repository.boundary()
+        left = [sha for sha in shas if sha not in skip]
+        listed, place = json.dumps(selection), {sha: number for number, sha in enumerate(shas, 1)}
         pending: list[tuple[RawCommit, list[MinedFile], bool]] = []
         with Blobs(self.repository) as blobs:
             self.wrappers = Wrappers(self.repository, self.keyword, blobs)
-            for commit in self._candidates(selection, skip):
-                self.result.candidates += 1
-                if commit.sha not in skip:
-                    kept = self._examine(commit, blobs)
+            pattern, paths = self.keyword.wide_pattern + self.wrappers.pattern, self.options.paths()
+            since_kept = 0
+            for number, found in enumerate(history.search(self.repository, left, pattern, paths), 1):
+                since_kept += 1
+                if isinstance(found, str):
+                    self.result.lost.append(found)
+                elif found.files:
+                    self.result.candidates += 1
+                    kept = self._examine(found, blobs)
                     if kept is not None:
-                        pending.append((commit, *kept))
-                if len(pending) >= BATCH:
-                    self._keep(row_id, pending)
+                        pending.append((found, *kept))
+                if len(pending) >= BATCH or since_kept >= LOOKED:
+                    sha = found if isinstance(found, str) else found.sha
+                    self._keep(row_id, pending, (listed, place[sha], sha, self.result.candidates))
+                    since_kept = 0
                 if progress:
-                    progress(self.result.name, self.result.candidates, self.result.kept + len(pending))
-            self._keep(row_id, pending)
+                    progress(self.result.name, number, len(left), self.result.kept + len(pending))
+            self._keep(row_id, pending, None)
+        lost = f"{len(self.result.lost)} commits could not be read: {' '.join(self.result.lost[:5])}"
         self.connection.execute(
-            "UPDATE repository SET state = 'done', error = ?, commits = coalesce(commits, 0) + ?,"
-            " candidates = coalesce(candidates, 0) + ?, mined_at = ? WHERE id = ?",
-            (
-                f"{len(self.result.lost)} commits could not be read: {' '.join(self.result.lost[:5])}"
-                if self.result.lost
-                else None,
-                self.result.commits,
-                self.result.candidates,
-                now(),
-                row_id,
-            ),
+            "UPDATE repository SET state = 'done', error = ?, candidates = coalesce(candidates, 0) + ?, mined_at = ?,"
+            " commits = coalesce(commits, 0) + ?, head = ?, resume_json = NULL WHERE id = ?",
+            (lost if self.result.lost else None, self.result.candidates, now(), len(shas), head, row_id),
         )
+
+    def _done_before(self, row_id: int, shas: list[str]) -> set[str]:
+        """What an interrupted run had looked through: the first so many commits of what it had listed."""
+        row = self.connection.execute("SELECT resume_json FROM repository WHERE id = ?", (row_id,)).fetchone()
+        if row["resume_json"] is None:
+            return set()
+        selection, count, last, candidates = json.loads(row["resume_json"])
+        try:
+            listed = self.repository.commits(json.loads(selection))
+        except GitError:
+            return set()
+        if count > len(listed) or listed[count - 1] != last:
+            return set()
+        self.result.candidates = candidates
+        return set(listed[:count]) & set(shas)
 
     def _begin(self, head: str) -> tuple[int, list[str], bool]:
         """The repository's row, what is left to mine, and whether that is nothing."""
-        selection = self.options.selection()
-        identity = self.options.identity()
+        selection = self.options.selection(head)
         with transaction(self.connection):
+            tie(self.connection, self.options.profile)
+            tie_options(self.connection, self.options.identity(), self.options.all_changes)
             row = self.connection.execute("SELECT * FROM repository WHERE name = ?", (self.result.name,)).fetchone()
-            if (
-                row is not None
-                and row["path"] != str(self.repository.path.resolve())
-                and not self._descends(row["head"])
-            ):
+            path = str(self.repository.path.resolve())
+            known = bool(row and row["head"] and self.repository.resolve(row["head"]))
+            if row is not None and row["path"] != path and row["head"] and not known:
                 raise GitError(f"another repository is already called {self.result.name}: {row['path']}")
-            same = row is not None and row["options_json"] == identity
-            if same and row["state"] == "done" and row["head"]:
-                if row["head"] == head and not self.options.all_refs:
-                    return int(row["id"]), selection, True
-                if self.repository.resolve(row["head"]):
-                    selection = [*selection, f"^{row['head']}"]
-                elif row["commits"]:
-                    self.connection.execute(
-                        "UPDATE repository SET commits = 0, candidates = 0 WHERE id = ?", (row["id"],)
-                    )
-            elif row is not None:
-                self.connection.execute("UPDATE repository SET commits = 0, candidates = 0 WHERE id = ?", (row["id"],))
+            if known and row["state"] == "done" and row["head"] == head and not self.options.all_refs:
+                return int(row["id"]), selection, True
+            if known:
+                selection = [*selection, f"^{row['head']}"]
+            # Where the commit of the last time is gone, history was rewritten: it is counted anew.
             self.connection.execute(
-                "INSERT INTO repository (name, path, url, head, state, options_json) VALUES (?, ?, ?, ?, 'started', ?)"
+                "INSERT INTO repository (name, path, url, state, options_json) VALUES (?, ?, ?, 'started', ?)"
                 " ON CONFLICT (name) DO UPDATE SET path = excluded.path, url = coalesce(excluded.url, url),"
-                " head = excluded.head, state = 'started', options_json = excluded.options_json, error = NULL",
-                (self.result.name, str(self.repository.path.resolve()), self.repository.url(), head, identity),
+                " state = 'started', options_json = excluded.options_json, error = NULL,"
+                " commits = CASE WHEN ? THEN commits END, candidates = CASE WHEN ? THEN candidates END",
+                (self.result.name, path, self.repository.url(), self.options.identity(), known, known),
             )
             found = self.connection.execute("SELECT id FROM repository WHERE name = ?", (self.result.name,)).fetchone()
         return int(found["id"]), selection, False
-
-    def _descends(self, head: str | None) -> bool:
-        """Whether this clone has the commit at which the one of its name was mined."""
-        return not head or self.repository.resolve(head) is not None
-
-    def _candidates(self, selection: list[str], skip: frozenset[str] | set[str]) -> Iterator[RawCommit]:
-        pattern, paths = self.keyword.wide_pattern + self.wrappers.pattern, self.options.paths()
-        seen: set[str] = set()
-        try:
-            for commit in history.log(self.repository, selection, pattern, paths):
-                seen.add(commit.sha)
-                yield commit
-            return
-        except GitError:
-            # A missing object ends `git log`; look at the commits one by one, around the gaps.
-            pass
-        for found in history.log_with_gaps(self.repository, selection, pattern, paths, seen | set(skip)):
-            if isinstance(found, str):
-                self.result.lost.append(found)
-            else:
-                yield found
 
     # -- one changeset -------------------------------------------------------------------------------------------
 
     def _examine(self, commit: RawCommit, blobs: Blobs) -> tuple[list[MinedFile], bool] | None:
         """The files to keep and whether some could not be read; null if the changeset has nothing of interest."""
         kept: list[MinedFile] = []
-        unread = False
+        unread = literal = False
         oids = (o for raw in commit.files if raw.oid_before != raw.oid_after for o in (raw.oid_before, raw.oid_after))
         blobs.prefetch(oid for oid in oids if oid and (oid, False) not in self.cache)
         for raw in commit.files:
@@ -251,6 +245,7 @@ class Miner:
             if before is None or after is None:
                 unread = True
                 continue
+            literal = literal or before.literal or after.literal
             wrapped = self.wrappers.mentioned(before.data) or self.wrappers.mentioned(after.data)
             if not wrapped and (not (before.possible or after.possible) or before.skeleton == after.skeleton):
                 continue
@@ -269,11 +264,12 @@ class Miner:
             if not of_interest:
                 self.result.lost.append(commit.sha)
         if not of_interest:
-            # The wide pattern brought it, or a moved line did.
-            strict = not unread and history.matching(
-                self.repository, [commit.sha], self.keyword.strict_pattern, self.options.paths()
-            )
-            return (kept, unread) if strict and not self.options.uses_only else None
+            # The wide pattern brought it, or a moved line did; git is asked only where the name is there at all.
+            if unread or not literal or self.options.uses_only:
+                return None
+            strict = self.keyword.strict_pattern
+            moved = history.matching(self.repository, [commit.sha], strict, self.options.paths())
+            return (kept, unread) if moved else None
         if self.options.uses_only and not any(file.changes for file in kept):
             return None
         return kept, unread
@@ -318,8 +314,14 @@ class Miner:
             return [MinedFile(raw, *texts, "text", ())]
         return []
 
-    def _keep(self, row_id: int, pending: list[tuple[RawCommit, list[MinedFile], bool]]) -> None:
+    def _keep(
+        self, row_id: int, pending: list[tuple[RawCommit, list[MinedFile], bool]], reached: Reached | None
+    ) -> None:
+        """Write what was found, and how far the history is looked through."""
         with transaction(self.connection):
+            self.connection.execute(
+                "UPDATE repository SET resume_json = ? WHERE id = ?", (reached and json.dumps(reached), row_id)
+            )
             for commit, files, unread in pending:
                 fix = is_bug_fix(commit.message)
                 self.result.kept += 1
@@ -328,6 +330,15 @@ class Miner:
                 changeset = Mined(commit, tuple(files), unread, fix)
                 keep_changeset(self.connection, row_id, self.result.name, changeset, selected, self.options.dataset)
         pending.clear()
+
+
+def settle_items(connection: sqlite3.Connection) -> None:
+    """A commit of several clones is an item of the one that was named first, whoever mined it first."""
+    connection.execute(
+        "UPDATE item SET (changeset_id, project) = (SELECT c.id, r.name FROM changeset c JOIN repository r"
+        " ON r.id = c.repository_id WHERE c.sha = substr(item.id, 8) ORDER BY r.id LIMIT 1)"
+        " WHERE kind = 'commit' AND substr(id, 8) IN (SELECT sha FROM changeset GROUP BY sha HAVING count(*) > 1)"
+    )
 
 
 def decode_source(data: bytes) -> str:

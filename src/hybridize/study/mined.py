@@ -141,7 +141,8 @@ def _by_place(file: FileUses) -> dict[str, list[Use]]:
 
 
 def _identity(use: Use) -> tuple[object, ...]:
-    return (use.role, use.owner, use.arguments)
+    # A use that is put under a condition, or freed of one, is another use.
+    return (use.role, use.owner, use.arguments, bool(use.condition))
 
 
 def _lines(file: FileUses, name: str) -> tuple[int, int] | None:

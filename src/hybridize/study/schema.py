@@ -251,7 +251,37 @@ ALTER TABLE file_change ADD COLUMN outside_before_json TEXT NOT NULL DEFAULT '[]
 ALTER TABLE file_change ADD COLUMN outside_after_json TEXT NOT NULL DEFAULT '[]';
 """
 
-MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2)
+_VERSION_3: Final = """
+CREATE TABLE mined_set (                    -- one row: what every changeset of this file was mined with
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    profile_json TEXT NOT NULL,
+    options_json TEXT,                      -- null: nothing was mined yet
+    all_changes INTEGER NOT NULL DEFAULT 0 CHECK (all_changes IN (0, 1))
+);
+-- Of a history that is being mined: [what was listed, commits of that list that are done, the last of them, candidates]
+ALTER TABLE repository ADD COLUMN resume_json TEXT;
+CREATE TABLE issue_read (                   -- every thread that was looked at, with the keyword or without
+    url TEXT PRIMARY KEY
+);
+INSERT INTO issue_read SELECT url FROM issue;
+-- 1: the filters keep it, so that a sample may draw it; what is in the sample, `item.selected` says
+ALTER TABLE issue ADD COLUMN eligible INTEGER NOT NULL DEFAULT 0;
+UPDATE issue SET eligible = sampled IS NOT NULL
+    OR EXISTS (SELECT 1 FROM item WHERE item.issue_id = issue.id AND item.selected);
+CREATE TABLE response (                     -- what an API answered: for conditional requests, to tell what was asked
+    url TEXT PRIMARY KEY,
+    etag TEXT,
+    next_url TEXT,
+    at TEXT NOT NULL,
+    body BLOB NOT NULL                      -- zlib-compressed JSON
+);
+"""
+
+_VERSION_4: Final = """
+ALTER TABLE suggestion ADD COLUMN confidence REAL;  -- how likely a rater would name this kind, 0 to 1
+"""
+
+MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
 """Script `i` takes a database from version `i` to `i + 1`. Append only; a released script never changes."""
 
 
@@ -287,6 +317,18 @@ def connect(path: str | Path, *, create: bool = True) -> sqlite3.Connection:
     except DatabaseError:
         connection.close()
         raise
+    return connection
+
+
+def create(path: Path, version: int) -> sqlite3.Connection:
+    """A new database at an older version, without checks of references: for who fills in what was written then."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    with transaction(connection):
+        for script in MIGRATIONS[:version]:
+            for statement in _statements(script):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {version}")
     return connection
 
 

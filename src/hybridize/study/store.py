@@ -47,6 +47,7 @@ class SuggestionRow:
     evidence: tuple[dict[str, Any], ...]
     rules: tuple[str, ...] = ()
     category: str | None = None
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,9 @@ def _span(first: int | None, last: int | None) -> tuple[int, int] | None:
 
 def suggestions(connection: sqlite3.Connection, item: str) -> list[SuggestionRow]:
     """The suggestions on an item, the primary one first."""
-    rows = connection.execute("SELECT * FROM suggestion WHERE item = ? ORDER BY is_primary DESC, kind", (item,))
+    rows = connection.execute(
+        "SELECT * FROM suggestion WHERE item = ? ORDER BY is_primary DESC, confidence DESC, kind", (item,)
+    )
     return [
         SuggestionRow(
             row["item"],
@@ -164,6 +167,7 @@ def suggestions(connection: sqlite3.Connection, item: str) -> list[SuggestionRow
             tuple(json.loads(row["evidence_json"])),
             tuple(json.loads(row["rules_json"])),
             row["category"],
+            row["confidence"],
         )
         for row in rows
     ]
@@ -174,8 +178,8 @@ def replace_suggestions(connection: sqlite3.Connection, item: str, rows: Iterabl
     with transaction(connection):
         connection.execute("DELETE FROM suggestion WHERE item = ?", (item,))
         connection.executemany(
-            "INSERT INTO suggestion (item, kind, is_primary, evidence_json, rules_json, category, tool_version)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO suggestion (item, kind, is_primary, evidence_json, rules_json, category, confidence,"
+            " tool_version) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
                     item,
@@ -184,6 +188,7 @@ def replace_suggestions(connection: sqlite3.Connection, item: str, rows: Iterabl
                     json.dumps(row.evidence),
                     json.dumps(row.rules),
                     row.category,
+                    row.confidence,
                     __version__,
                 )
                 for row in rows

@@ -2,30 +2,33 @@
 
 The answer is a pre-fill for raters, with its evidence; it never counts as a rating. Several kinds may hold; one is
 primary,
-by an order that follows how people read a diff:
+by what the codebook's definitions mean to people who read diffs (`docs/study-suggestions.md` says how we know):
 
-1. What happened to functions that are there on both sides tells more than code that came or went as a whole.
-2. A function that lost its decorator while another one gained one is a relocation.
-3. Among additions, removals and changed arguments the more frequent wins; a signature is preferred to other arguments.
-4. Code that came or went as a whole counts as an addition or a removal if nothing else happened.
-5. Moves, renames, re-indentation, comments, strings and formatting change nothing: other.
+1. What happened to functions that are there on both sides decides; the more frequent of adding, removing and changing
+   arguments is the main kind. A use that is put under a condition goes, one that loses its condition comes.
+2. A use that goes to another function, a function that moves or gets another name with its use, a decorator that
+   becomes a wrapping call: relocated.
+3. Code that came or went as a whole together with its use is other, unless the message says that it is the point.
+4. A decorator that the history, or a comment, had taken away comes back: re-added.
+5. Re-indentation, comments, strings and formatting change nothing: other.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from hybridize.study import requirements
+from hybridize.study import requirements, suggest_model
 from hybridize.study.compare import Event, FilePair, compare
 from hybridize.study.keyword import DEFAULT, Keyword
 from hybridize.study.rulediff import RuleRunner, Sides, compare_rules, likely_category
-from hybridize.study.store import SuggestionRow, file_changes, replace_suggestions
+from hybridize.study.store import ChangedFile, SuggestionRow, file_changes, replace_suggestions
 from hybridize.study.uses import find_uses
-from hybridize.study.uses_data import EMPTY, Use
+from hybridize.study.uses_data import EMPTY, Function, Use
 
 Kind = Literal[
     "add_decorator",
@@ -42,6 +45,10 @@ KINDS: Final[tuple[Kind, ...]] = (
     *("upgrade_library", "other"),
 )
 
+COMMENT: Final = "a comment"
+"""Where a use was before it came back, if not in the history."""
+REWRITE: Final = 3
+"""Where so many times more functions came or went whole than were changed, the changeset is a rewrite."""
 REVERTING: Final = ("revert", "undo", "restore", "bring back", "put back", "re-add", "readd", "back out")
 
 
@@ -61,6 +68,7 @@ class Suggestion:
 
     kind: Kind
     evidence: tuple[Evidence, ...]
+    confidence: float = 0.0
 
 
 History = Callable[[Event], str | None]
@@ -75,29 +83,94 @@ def no_history(_: Event) -> str | None:
 # -- from trees to kinds ---------------------------------------------------------------------------------------------
 
 
-def suggest(pairs: Sequence[FilePair], keyword: Keyword = DEFAULT, history: History = no_history) -> list[Suggestion]:
+def suggest(
+    pairs: Sequence[FilePair],
+    keyword: Keyword = DEFAULT,
+    history: History = no_history,
+    message: str = "",
+    upgrades: Sequence[Evidence] = (),
+) -> list[Suggestion]:
     """Kinds that hold for a changeset, the primary one first. Never empty: `other` holds where nothing else does."""
+    groups, found = examine(pairs, keyword, history, message, upgrades)
+    return ranked(groups, found, message, upgrades)
+
+
+def ranked(
+    groups: Groups, found: dict[Kind, tuple[Evidence, ...]], message: str, upgrades: Sequence[Evidence]
+) -> list[Suggestion]:
+    """The kinds that were found: the primary one by the rules, the rest by the model's confidence."""
+    model = suggest_model.shipped()
+    confidences = model.confidences(groups.features(message, bool(upgrades)))
+    primary = groups.primary(message)
+    sure = model.calibrated(confidences.get(primary, 0.0))
+    left = 1 - sure
+    rest = sorted((kind for kind in found if kind != primary), key=lambda kind: -confidences.get(kind, 0.0))
+    total = sum(share for kind, share in confidences.items() if kind != primary) or 1.0
+    shares = {primary: sure} | {kind: left * confidences.get(kind, 0.0) / total for kind in rest}
+    return [Suggestion(kind, found[kind], round(share, 3)) for kind, share in shares.items()]
+
+
+def examine(
+    pairs: Sequence[FilePair],
+    keyword: Keyword = DEFAULT,
+    history: History = no_history,
+    message: str = "",
+    upgrades: Sequence[Evidence] = (),
+) -> tuple[Groups, dict[Kind, tuple[Evidence, ...]]]:
+    """What happened, and the kinds that may be meant by it with their evidence; the primary one is among them."""
     events = compare(pairs)
     strong = [e for e in events if not e.weak]
-    active = [e for e in strong if e.kind != "same"]
+    active = [e for e in strong if e.kind != "same" or _carried(e) or _conditions(e)]
     respelled = any(sorted(u.text for u in e.before) != sorted(u.text for u in e.after) for e in strong)
     if not active and not respelled:
         # An alias or a mention counts only where it is all there is; not if existing uses just go by it now.
         active = [e for e in events if e.kind != "same"]
-    groups = _Groups.of(active, keyword, history)
-    primary = groups.primary()
+    groups = Groups.of(active, keyword, history, _commented(pairs, keyword), bool(upgrades))
     found = {kind: evidence for kind, evidence in groups.evidence().items() if evidence}
-    if primary == "other" or not found:
-        moved = [e for e in strong if e.moved]
-        found["other"] = tuple(_moved(e) for e in moved[:5]) or (_nothing(pairs),)
+    if upgrades:
+        found["upgrade_library"] = tuple(upgrades)
+    found.setdefault("other", (_nothing(pairs),))
+    primary = groups.primary(message)
     if primary not in found:
         found[primary] = next(iter(found.values()))
-    order = [primary, *(kind for kind in KINDS if kind in found and kind != primary)]
-    return [Suggestion(kind, found[kind]) for kind in order]
+    return groups, found
+
+
+def _carried(event: Event) -> bool:
+    """Whether a use goes along with its function to another place or name, or becomes another kind of use."""
+    if event.kind != "same" or event.weak:
+        return False
+    old, new = event.function_before, event.function_after
+    if {use.role for use in event.before} != {use.role for use in event.after}:
+        return True
+    return event.moved and (old is None or new is None or _owner(old) != _owner(new) or event.other_file)
+
+
+def _owner(function: Function) -> str:
+    return function.qualname.partition("#")[0]
+
+
+def _conditions(event: Event) -> bool:
+    """Whether a wrapping call came under a condition or lost one; a decorator stands where its function does."""
+    before, after = ({use.condition for use in side if use.role == "wrap"} for side in (event.before, event.after))
+    return bool(before) and bool(after) and (before == {""}) != (after == {""})
+
+
+def _commented(pairs: Sequence[FilePair], keyword: Keyword) -> frozenset[tuple[str, str]]:
+    """Functions, by path and name, above which a use stood as a comment."""
+    leaves = "|".join(map(re.escape, keyword.leaves))
+    pattern = re.compile(rf"\s*#\s*@?[\w.]*\b(?:{leaves})\b(?:\(|\s*$)")
+    found = set()
+    for pair in pairs:
+        for function in pair.before.functions.values():
+            above = pair.before.lines[max(function.line - 4, 0) : function.def_line - 1]
+            if any(pattern.match(line) for line in above):
+                found.add((pair.path, function.qualname))
+    return frozenset(found)
 
 
 @dataclass(frozen=True, slots=True)
-class _Groups:
+class Groups:
     """Events by what they mean. `new` and `gone` are code that came or went with its use."""
 
     added: tuple[Event, ...]
@@ -107,23 +180,54 @@ class _Groups:
     argument: tuple[Event, ...]
     new: tuple[Event, ...]
     gone: tuple[Event, ...]
+    carried: tuple[Event, ...]
     keyword: Keyword
+    upgraded: bool = False
 
     @classmethod
-    def of(cls, events: Iterable[Event], keyword: Keyword, history: History) -> _Groups:
-        sorted_: dict[str, list[Event]] = {n: [] for n in ("added", "removed", "signature", "argument", "new", "gone")}
+    def of(
+        cls,
+        events: Iterable[Event],
+        keyword: Keyword,
+        history: History,
+        commented: frozenset[tuple[str, str]],
+        upgraded: bool,
+    ) -> Groups:
+        names = ("added", "removed", "signature", "argument", "new", "gone", "carried")
+        sorted_: dict[str, list[Event]] = {name: [] for name in names}
         again: list[tuple[Event, str]] = []
         for event in events:
+            sorted_[_group(event, keyword)].append(event)
             if event.kind == "add":
                 earlier = history(event)
+                place = (event.path, event.function_before.qualname) if event.function_before else None
+                if earlier is None and place in commented:
+                    earlier = COMMENT
                 if earlier:
                     again.append((event, earlier))
-                sorted_["added" if event.existed else "new"].append(event)
-            elif event.kind == "remove":
-                sorted_["removed" if event.exists else "gone"].append(event)
-            else:
-                sorted_["signature" if _gains_signature(event, keyword) else "argument"].append(event)
-        return cls(again=tuple(again), keyword=keyword, **{name: tuple(found) for name, found in sorted_.items()})
+        found = {name: tuple(events) for name, events in sorted_.items()}
+        return cls(again=tuple(again), keyword=keyword, upgraded=upgraded, **found)
+
+    def counts(self) -> dict[str, int]:
+        """How many functions each thing happened to."""
+        return {
+            "added": len(self.added),
+            "removed": len(self.removed),
+            "signature": len(self.signature),
+            "argument": len(self.argument),
+            "new": len(self.new),
+            "gone": len(self.gone),
+            "carried": len(self.carried),
+        }
+
+    def features(self, message: str, upgraded: bool) -> dict[str, float]:
+        """What the model of confidence looks at."""
+        flags = {"relocated": self.relocated(), "again": bool(self.again), "upgrade": upgraded}
+        flags["loose added"] = bool(self.added) and all(e.function_after is None for e in self.added)
+        flags["loose removed"] = bool(self.removed) and all(e.function_before is None for e in self.removed)
+        return suggest_model.features(
+            self.counts(), flags, self.primary(message), message, sorted(self.keyword.spellings)
+        )
 
     def relocated(self) -> bool:
         """Whether what one function lost another one got."""
@@ -131,27 +235,31 @@ class _Groups:
             return _near(self.removed, (*self.added, *self.new))
         return bool(self.gone and self.added and not self.new) and _near(self.gone, self.added)
 
-    def primary(self) -> Kind:
+    def primary(self, message: str) -> Kind:
         """The one kind that a rater would most likely name."""
         arguments = len(self.signature) + len(self.argument)
         argument_kind: Kind = "add_signature" if len(self.signature) >= len(self.argument) else "change_argument"
+        changed = len(self.added) + len(self.removed) + arguments
         if self.relocated():
             gained, lost = len(self.added) or len(self.new), len(self.removed) or len(self.gone)
             if max(gained, lost) <= 3 * min(gained, lost):
                 return "relocate"
-        if self.added or self.removed or arguments:
+        whole = len(self.new) + len(self.gone)
+        if changed and changed >= len(self.carried) and whole < REWRITE * changed:
             most = max(len(self.added), len(self.removed), arguments)
             if len(self.added) == most:
                 return self._add()
-            if arguments == most:
-                return argument_kind
-            return "remove_decorator"
-        # Code rewritten as a whole: hybridization came or went only if one side clearly outweighs the other.
-        if self.new and len(self.new) >= 2 * len(self.gone):
-            return self._add()
-        if self.gone and len(self.gone) >= 3 * len(self.new):
-            return "remove_decorator"
-        return "other"
+            return argument_kind if arguments == most else "remove_decorator"
+        if len(self.carried) > max(whole, changed):
+            return "relocate"
+        # Code that came or went as a whole: of interest only if the message says so; a test is a test.
+        tests = all("test" in event.path.lower() for event in (*self.new, *self.gone))
+        if not changed and not tests and suggest_model.asks(message, sorted(self.keyword.spellings)):
+            if self.new and len(self.new) >= 2 * len(self.gone):
+                return self._add()
+            if self.gone and len(self.gone) >= 3 * len(self.new):
+                return "remove_decorator"
+        return "upgrade_library" if self.upgraded and not whole and not changed else "other"
 
     def _add(self) -> Kind:
         return "re_add" if 2 * len(self.again) >= len(self.added or self.new) and self.again else "add_decorator"
@@ -166,15 +274,32 @@ class _Groups:
             "change_argument": tuple(_changed(e) for e in self.argument),
             "add_signature": tuple(_changed(e) for e in self.signature),
             "re_add": tuple(
-                Evidence(f"{e.name} gets back what {sha[:12]} removed", e.path, e.line) for e, sha in self.again
+                Evidence(f"{e.name} gets back what {sha[:12]} removed", e.path, e.line)
+                if sha != COMMENT
+                else Evidence(f"{e.name} gets back what was commented out", e.path, e.line)
+                for e, sha in self.again
             ),
+            "relocate": tuple(_moved(e) for e in self.carried[:5]),
         }
         if self.relocated():
             lost = (self.removed or self.gone)[0]
             got = (self.added or self.new)[0]
             text = f"{_text(lost.before)} goes from {lost.name} to {got.name}"
-            found["relocate"] = (Evidence(text, got.path, got.line),)
+            found["relocate"] = (Evidence(text, got.path, got.line), *found["relocate"])
         return found
+
+
+def _group(event: Event, keyword: Keyword) -> str:
+    """The field of `Groups` that an event belongs to."""
+    if event.kind == "add":
+        return "added" if event.existed else "new"
+    if event.kind == "remove":
+        return "removed" if event.exists else "gone"
+    if event.kind == "same" and not _carried(event) and _conditions(event):
+        return "removed" if any(use.condition for use in event.after) else "added"
+    if event.kind == "same":
+        return "carried"
+    return "signature" if _gains_signature(event, keyword) else "argument"
 
 
 def _gains_signature(event: Event, keyword: Keyword) -> bool:
@@ -226,22 +351,30 @@ def _text(uses: Sequence[Use]) -> str:
 # -- from the database -----------------------------------------------------------------------------------------------
 
 
-def suggest_item(
-    connection: sqlite3.Connection,
-    item: str,
-    keyword: Keyword = DEFAULT,
-    rules: RuleRunner | None = None,
-    sides: Sides | None = None,
-) -> list[SuggestionRow]:
-    """Suggestions on a mined changeset, the primary one first; not yet stored.
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A mined changeset with what happened in it."""
 
-    With `rules`, each row also has the codes of those that fire before and not after, and the category they stand for.
-    """
+    changeset: sqlite3.Row
+    files: tuple[ChangedFile, ...]
+    pairs: tuple[FilePair, ...]
+    upgrades: tuple[Evidence, ...]
+    message: str
+    groups: Groups
+    found: dict[Kind, tuple[Evidence, ...]]
+
+    def suggestions(self) -> list[Suggestion]:
+        """The kinds that hold, the primary one first."""
+        return ranked(self.groups, self.found, self.message, self.upgrades)
+
+
+def prepare(connection: sqlite3.Connection, item: str, keyword: Keyword = DEFAULT) -> Prepared | None:
+    """Compare the two sides of a mined changeset; null if there is none of this name."""
     row = connection.execute(
         "SELECT c.* FROM changeset c JOIN item i ON i.changeset_id = c.id WHERE i.id = ?", (item,)
     ).fetchone()
     if row is None:
-        return []
+        return None
     pairs: list[FilePair] = []
     upgrades: list[Evidence] = []
     files = file_changes(connection, row["id"])
@@ -255,10 +388,27 @@ def suggest_item(
         before = EMPTY if file.before is None else find_uses(file.before, keyword, file.outside_before)
         after = EMPTY if file.after is None else find_uses(file.after, keyword, file.outside_after)
         pairs.append(FilePair(file.path_before, file.path_after, before, after))
-    found = suggest(pairs, keyword, lambda event: _earlier_removal(connection, row, event))
-    if upgrades:
-        position = 0 if found[0].kind == "other" else len(found)
-        found.insert(position, Suggestion("upgrade_library", tuple(upgrades)))
+    message = f"{row['subject']}\n{row['body']}".strip()
+    groups, found = examine(pairs, keyword, lambda event: _earlier_removal(connection, row, event), message, upgrades)
+    return Prepared(row, tuple(files), tuple(pairs), tuple(upgrades), message, groups, found)
+
+
+def suggest_item(
+    connection: sqlite3.Connection,
+    item: str,
+    keyword: Keyword = DEFAULT,
+    rules: RuleRunner | None = None,
+    sides: Sides | None = None,
+) -> list[SuggestionRow]:
+    """Suggestions on a mined changeset, the primary one first; not yet stored.
+
+    With `rules`, each row also has the codes of those that fire before and not after, and the category they stand for.
+    """
+    prepared = prepare(connection, item, keyword)
+    if prepared is None:
+        return []
+    found = prepared.suggestions()
+    row, files, pairs = prepared.changeset, prepared.files, prepared.pairs
     gone = []
     # Code that comes or goes as a whole settles nothing; asking the rules takes seconds.
     if rules is not None and any(e.existed and e.exists and e.kind != "same" for e in compare(pairs)):
@@ -274,6 +424,7 @@ def suggest_item(
             ),
             codes,
             category,
+            suggestion.confidence,
         )
         for number, suggestion in enumerate(found)
     ]
@@ -322,10 +473,13 @@ def suggest_all(
     again: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Suggest on every mined changeset that has none yet (or on all, `again`); says how many."""
+    """Suggest on every selected changeset that has no suggestion yet (or on all, `again`); says how many."""
     where = "" if again else " AND NOT EXISTS (SELECT 1 FROM suggestion s WHERE s.item = i.id)"
     items = [
-        row[0] for row in connection.execute(f"SELECT i.id FROM item i WHERE i.kind = 'commit'{where} ORDER BY i.id")
+        row[0]
+        for row in connection.execute(
+            f"SELECT i.id FROM item i WHERE i.kind = 'commit' AND i.selected{where} ORDER BY i.id"
+        )
     ]
     sides = Sides(connection)
     try:

@@ -108,10 +108,39 @@ def findings_table(counts: Counts) -> Table:
     )
 
 
+def comparison_table(counts: Counts) -> Table:
+    """Each top-level category's share among commits against that among issues: Fisher's exact test, Holm-corrected."""
+    totals = [counts.count(Where(source=source)) or 0 for source in SOURCES]
+    tops = [code.name for code in counts.book.children(None) if counts.count(Where(code.name))]
+    parts = [[counts.count(Where(top, source=source)) or 0 for source in SOURCES] for top in tops]
+    title, columns = "Commits against issues", ("problem", "commits", "issues", "p", "p, corrected")
+    note = "p: Fisher's exact test, two-sided; corrected by Holm's method for the number of rows."
+    if not all(totals):
+        return Table("comparison", title, columns, (), 0, ("No problem in one of the two: nothing to compare.",))
+    try:
+        from scipy.stats import fisher_exact
+        from statsmodels.stats.multitest import multipletests
+    except ImportError as error:
+        note = f"Needs {error.name}: pip install 'hybridize[study]'."
+        return Table("comparison", title, columns, (), 0, (note,))
+    plain = [fisher_exact([pair, [totals[0] - pair[0], totals[1] - pair[1]]]).pvalue for pair in parts]
+    corrected = multipletests(plain, method="holm")[1]
+    rows = tuple(
+        (
+            top,
+            *(f"{n}/{total} ({percent(n, total)})" for n, total in zip(pair, totals, strict=True)),
+            f"{p:.4f}",
+            f"{q:.4f}",
+        )
+        for top, pair, p, q in zip(tops, parts, plain, corrected, strict=True)
+    )
+    return Table("comparison", title, columns, rows, 0, (note,))
+
+
 def all_tables(counts: Counts) -> tuple[Table, ...]:
-    """Tables 1 to 4, the hierarchy of Figure 1, and the findings."""
+    """Tables 1 to 4, the hierarchy of Figure 1, commits against issues, and the findings."""
     return (subjects_table(counts), categories_table(counts), *_paper_breakdowns(counts), hierarchy_table(counts),
-            findings_table(counts))  # fmt: skip
+            comparison_table(counts), findings_table(counts))  # fmt: skip
 
 
 def _paper_breakdowns(counts: Counts) -> list[Table]:

@@ -172,7 +172,7 @@ _NUMBERS: Final[dict[Source, tuple[str, str, str]]] = {
         "SELECT min(authored_at), max(authored_at) FROM changeset WHERE touches_use = 1",
     ),
     "issue": (
-        "SELECT count(*) FROM issue",
+        "SELECT nullif(count(*), 0) FROM issue_read",
         "SELECT count(*) FROM issue WHERE has_keyword = 1",
         "SELECT min(created_at), max(created_at) FROM issue WHERE has_keyword = 1",
     ),

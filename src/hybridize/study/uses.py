@@ -16,6 +16,9 @@ from hybridize.study.uses_lines import SIMPLE, Definition, blocks, line_numbers,
 from hybridize.study.uses_text import scan
 
 _PARTIALS: Final = frozenset({"partial", "functools.partial"})
+_NO_FUNCTION: Final = (ast.Constant, ast.List, ast.Tuple, ast.Call)
+_PARAMETERS: Final = frozenset({"parametrize", "parameters", "named_parameters", "product", "named_product", "expand"})
+"""Decorators that hand values to a test (pytest's, absl's, parameterized's): what stands there makes nothing hybrid."""
 
 
 def find_uses(source: str, keyword: Keyword = DEFAULT, outside: Outside = ()) -> FileUses:
@@ -53,22 +56,24 @@ class _Finder:
         self.lines: dict[frozenset[str], list[int]] = {}
         self.consumed: set[int] = set()  # ids of expressions that are part of a recorded use
         self.counts: dict[str, int] = {}
-        self.later: list[tuple[ast.Call, str, tuple[tuple[str, str], ...]]] = []
+        self.later: list[tuple[ast.Call, str, Arguments, str]] = []
+        self.condition = ""  # under which the statement at hand runs, within its function
 
     def run(self, tree: ast.Module) -> None:
         self._imports(tree.body)
         if not self._may_use():
             self._define(tree.body, "", False)
             return
-        self.telling = self._lines_with({self.keyword.leaf, *self.aliases, *self._renamed()})
+        self.telling = self._lines_with({*self.keyword.leaves, *self.aliases, *self._renamed()})
         self._collect(tree.body, "")
-        self._statements(tree.body, "", False)
-        for call, scope, bound in self.later:
+        self._statements(tree.body, "")
+        for call, scope, bound, condition in self.later:
+            self.condition = condition
             self._record_wrap(call, scope, bound)
         self.uses.sort(key=lambda use: (use.line, use.end_line, use.text))
 
     def _may_use(self) -> bool:
-        return self.keyword.leaf in self.source or bool(self.aliases)
+        return any(leaf in self.source for leaf in self.keyword.leaves) or bool(self.aliases)
 
     def _imports(self, body: list[ast.stmt]) -> None:
         for node in body:
@@ -108,9 +113,9 @@ class _Finder:
         meant = self.modules.get(root)
         if meant is None:
             # Star imports, notebooks' earlier cells and fragments: the customary name is taken at its word.
-            return dotted == self.keyword.text
+            return dotted in self.keyword.spellings
         return (f"{meant}.{rest}" if rest else meant) in self.keyword.full_names or (
-            dotted == self.keyword.text and meant.rpartition(".")[2] in ("tf", "tensorflow", self.keyword.root)
+            dotted in self.keyword.spellings and meant.rpartition(".")[2] in {root, *self.keyword.tops}
         )
 
     def _alias_of(self, node: ast.expr) -> tuple[tuple[str, str], ...] | None:
@@ -138,22 +143,27 @@ class _Finder:
         """What a call wraps: its first argument or `func=`."""
         if call.args and not isinstance(call.args[0], ast.Starred):
             first = call.args[0]
-            return None if isinstance(first, ast.Constant) and first.value is None else first
+            if isinstance(first, ast.Constant) and first.value is None:
+                return None
+            return None if self.keyword.profile.signature_first and isinstance(first, _NO_FUNCTION) else first
         for word in call.keywords:
-            if word.arg in ("func", "fun", "model"):
+            if word.arg in self.keyword.profile.targets:
                 return word.value
         return None
 
     def _merge(self, bound: tuple[tuple[str, str], ...], call: ast.Call, scope: str) -> tuple[tuple[str, str], ...]:
         names = dict(bound)
+        profile = self.keyword.profile
         for word in call.keywords:
             if word.arg is None:
                 names["**"] = self._source_of(word.value, scope)
-            elif word.arg not in ("func", "fun", "model"):
+            elif word.arg not in profile.targets:
                 names[word.arg] = self._source_of(word.value, scope)
-        start = 1 if self._target(call) is not None or self._dotted(call.func) in _PARTIALS else 0
-        if len(call.args) > 1 and start == 1 and self.keyword.signature_argument and self._is_keyword(call.func):
-            names.setdefault(self.keyword.signature_argument, self._source_of(call.args[1], scope))
+        if self._is_keyword(call.func):
+            target = self._target(call)
+            for name, value in zip(profile.positional, call.args, strict=False):
+                if value is not target and not isinstance(value, ast.Starred):
+                    names.setdefault(name, self._source_of(value, scope))
         return tuple(sorted(names.items()))
 
     def _source_of(self, node: ast.expr, scope: str, depth: int = 0) -> str:
@@ -268,23 +278,39 @@ class _Finder:
         )
         return qualname
 
-    def _statements(self, body: list[ast.stmt], scope: str, in_class: bool) -> None:
+    def _statements(self, body: list[ast.stmt], scope: str) -> None:
         for node in body:
             if isinstance(node, Definition | ast.ClassDef):
                 qualname = self._name(node, scope)
                 for decorator in node.decorator_list:
                     self._decorator(decorator, qualname, scope)
                 self._expressions(node, scope, skip_body=True)
-                self._statements(node.body, qualname, isinstance(node, ast.ClassDef))
+                outer, self.condition = self.condition, ""
+                self._statements(node.body, qualname)
+                self.condition = outer
             else:
                 parts = blocks(node)
                 self._expressions(node, scope, skip_body=bool(parts))
                 for child in parts:
-                    self._statements(child, scope, in_class)
+                    outer = self.condition
+                    if isinstance(node, ast.If):
+                        self._under(node.test, child is node.body)
+                    self._statements(child, scope)
+                    self.condition = outer
+
+    def _under(self, test: ast.expr, holds: bool) -> None:
+        """From here on, only where the test holds (or fails). Whether a module is the program is no condition."""
+        text = ast.unparse(test)
+        if "__name__" not in text:
+            text = text if holds else f"not ({text})"
+            self.condition = f"{self.condition} and {text}" if self.condition else text
 
     def _decorator(self, node: ast.expr, qualname: str, scope: str) -> None:
         bound = self._maker(node)
         if bound is None:
+            name = self._dotted(node.func) if isinstance(node, ast.Call) else None
+            if name is not None and name.rpartition(".")[2] in _PARAMETERS:
+                self._consume(node)
             return
         self._consume(node)
         if isinstance(node, ast.Call):
@@ -295,26 +321,31 @@ class _Finder:
         """Uses inside a statement's own expressions, outermost first."""
         if not self._holds(node):
             return
-        stack: list[ast.AST] = []
-        for name, value in ast.iter_fields(node):
-            if skip_body and name in ("body", "orelse", "finalbody", "handlers", "cases"):
-                continue
-            stack += [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, ast.AST)]
+        outer = self.condition
+        skipped = _BLOCKS if skip_body else ()
+        stack = [(child, outer) for child in _parts(node, skipped)]
         while stack:
-            child = stack.pop()
+            child, self.condition = stack.pop()
             if id(child) in self.consumed:
                 continue
+            inside = _parts(child)
             if isinstance(child, ast.expr) and self._expression(child, node, scope):
-                if isinstance(child, ast.Call):
-                    stack += [*child.args, *(word.value for word in child.keywords)]
-                continue
-            stack.extend(ast.iter_child_nodes(child))
+                inside = [*child.args, *(w.value for w in child.keywords)] if isinstance(child, ast.Call) else []
+            if isinstance(child, ast.IfExp):
+                before = self.condition
+                for part in (child.body, child.orelse):
+                    self._under(child.test, part is child.body)
+                    stack.append((part, self.condition))
+                    self.condition = before
+                inside = [child.test]
+            stack += [(part, self.condition) for part in inside]
+        self.condition = outer
 
     def _holds(self, node: ast.stmt) -> bool:
         """Whether a name of interest stands in the statement, or in its head if it has a body; cheap, so that most
         trees stay closed."""
         if self.interesting is None:
-            self.interesting = self._lines_with({self.keyword.leaf, *self.aliases, *self._renamed()})
+            self.interesting = self._lines_with({*self.keyword.leaves, *self.aliases, *self._renamed()})
         first, last = node.lineno, node.end_lineno or node.lineno
         for decorator in getattr(node, "decorator_list", ()):
             first = min(first, decorator.lineno)
@@ -339,11 +370,14 @@ class _Finder:
     def _expression(self, node: ast.expr, statement: ast.stmt, scope: str) -> bool:
         """Record the expression if it is a use; says whether it was."""
         if isinstance(node, ast.Call):
+            if self._applies_in_place(node):
+                self.later.append((node, scope, (), self.condition))
+                return True
             inner = self._maker(node.func)
             if inner is not None:
                 self._consume(node.func)
                 if self._target(node) is not None:
-                    self.later.append((node, scope, inner))
+                    self.later.append((node, scope, inner, self.condition))
                 else:
                     self._bare(node, statement, scope, self._merge(inner, node, scope))
                 return True
@@ -357,6 +391,18 @@ class _Finder:
             return True
         return False
 
+    def _applies_in_place(self, call: ast.Call) -> bool:
+        """Whether it is `model.compile(mode=...)`: a method of the profile, where a file imports the package."""
+        profile, func = self.keyword.profile, call.func
+        if not isinstance(func, ast.Attribute) or func.attr not in profile.methods or call.args:
+            return False
+        receiver = self._dotted(func.value) if isinstance(func.value, ast.Name | ast.Attribute) else None
+        if receiver in self.modules or self._is_keyword(func):
+            return False
+        imported = {meant.partition(".")[0] for meant in self.modules.values()}
+        given = {word.arg for word in call.keywords}
+        return bool(imported & self.keyword.tops) and given <= {*profile.method_arguments}
+
     def _bare(self, node: ast.expr, statement: ast.stmt, scope: str, arguments: tuple[tuple[str, str], ...]) -> None:
         """An unapplied maker: the value of an alias, or some other mention."""
         name = None
@@ -367,6 +413,8 @@ class _Finder:
 
     def _record_wrap(self, call: ast.Call, scope: str, bound: tuple[tuple[str, str], ...]) -> None:
         target = self._target(call)
+        if target is None and isinstance(call.func, ast.Attribute):
+            target = call.func.value  # of a method that applies the API to its object
         assert target is not None
         arguments = self._merge(bound, call, scope)
         owner, known = self._owner(target, scope)
@@ -399,5 +447,21 @@ class _Finder:
         prefix = "@" if role == "decorator" else ""
         text = prefix + (ast.unparse(node))
         self.uses.append(
-            Use(role, owner, known, scope or MODULE, arguments, node.lineno, node.end_lineno or node.lineno, text)
+            Use(
+                *(role, owner, known, scope or MODULE, arguments, node.lineno, node.end_lineno or node.lineno, text),
+                condition=self.condition,
+            )
         )
+
+
+_BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
+_ANNOTATIONS: Final = ("annotation", "returns")
+
+
+def _parts(node: ast.AST, skipped: tuple[str, ...] = ()) -> list[ast.AST]:
+    """The children of a node in which a use may stand: annotations only speak of the API."""
+    found: list[ast.AST] = []
+    for name, value in ast.iter_fields(node):
+        if name not in skipped and name not in _ANNOTATIONS:
+            found += [v for v in (value if isinstance(value, list) else (value,)) if isinstance(v, ast.AST)]
+    return found

@@ -21,7 +21,8 @@ class Use:
 
     `owner` is the qualified name of the function that becomes hybrid, where it is known; else the text of what is
     wrapped, or the alias's name. `known` tells the two apart. `arguments` are (name, normalized source), with
-    variables resolved.
+    variables resolved. `condition` is the source of the tests (of `if` statements and expressions, within the function
+    that it stands in) under which it happens; empty: always.
     """
 
     role: Role
@@ -32,6 +33,7 @@ class Use:
     line: int
     end_line: int
     text: str
+    condition: str = ""
 
     def argument(self, name: str) -> str | None:
         """An argument's normalized source, or null; an explicit `None` counts as not given."""

@@ -98,16 +98,16 @@ def _mask(source: str) -> tuple[str, Literal["tokens", "text"]]:
 
 
 def _use_pattern(masked: str, keyword: Keyword) -> re.Pattern[str]:
-    names = [re.escape(keyword.text)]
+    names = [re.escape(spelling) for spelling in keyword.spellings]
     modules = {name.rpartition(".")[0] for name in keyword.full_names}
     for module, alias in re.findall(r"^\s*import\s+([\w.]+)(?:\s+as\s+(\w+))?", masked, re.MULTILINE):
         if module in modules:
-            names.append(re.escape(f"{alias or module}.{keyword.leaf}"))
+            names += [re.escape(f"{alias or module}.{leaf}") for leaf in keyword.leaves]
     for module, listed in re.findall(r"^\s*from\s+([\w.]+)\s+import\s+\(?([^)\n]*)", masked, re.MULTILINE):
         if module in modules:
-            for found in re.finditer(rf"\b{keyword.leaf}\b(?:\s+as\s+(\w+))?", listed):
-                names.append(f"(?<=@){re.escape(found[1] or keyword.leaf)}")
-    return re.compile(r"(?<![\w.])(?:" + "|".join(dict.fromkeys(names)) + r")(?![\w.])")
+            for found in re.finditer(rf"\b({'|'.join(keyword.leaves)})\b(?:\s+as\s+(\w+))?", listed):
+                names.append(f"(?<=@){re.escape(found[2] or found[1])}")
+    return re.compile(r"(?<![\w.])(?:" + "|".join(dict.fromkeys(sorted(names))) + r")(?![\w.])")
 
 
 def _is_import(stripped: str) -> bool:

@@ -39,7 +39,8 @@ class Wrappers:
     def names(self) -> tuple[str, ...]:
         """What the makers are called where they are defined, in order."""
         try:
-            listing = self._repository.run("grep", "-lzIF", "-e", self._keyword.text, "HEAD", "--", "*.py")
+            spellings = [word for spelling in self._keyword.profile.spellings for word in ("-e", spelling)]
+            listing = self._repository.run("grep", "-lzIF", *spellings, "HEAD", "--", "*.py")
         except GitError:  # no match, or no commit
             return ()
         found: set[str] = set()
@@ -50,18 +51,30 @@ class Wrappers:
             if text is not None and self._made.search(text):
                 found |= {name for name, _ in find_uses(text, self._keyword).makers}
         # One called as the API's last name stands in nearly every file: looking there takes forty times as long.
-        found.discard(self._keyword.leaf)
+        found -= {*self._keyword.leaves}
         return tuple(sorted(name for name in found if len(name) >= SHORTEST_NAME and name.isidentifier()))
 
     @cached_property
     def _made(self) -> re.Pattern[str]:
         """A line that may make a maker: what stands there is given a plain name, or returned."""
-        return re.compile(rf"^\s*(?:return\b|\w+\s*=)[^\n]*\b{re.escape(self._keyword.leaf)}\b", re.MULTILINE)
+        return re.compile(rf"^\s*(?:return\b|\w+\s*=)[^\n]*\b(?:{'|'.join(self._keyword.leaves)})\b", re.MULTILINE)
 
     @cached_property
     def pattern(self) -> str:
-        """An alternative for git's search, with its bar; empty where there are no names."""
-        return "".join(f"|{name}" for name in self.names)
+        """Alternatives for git's search, each with its bar; empty where there are no names."""
+        return "".join(f"|{name}" for name in dict.fromkeys((*self.names, *self._renamed)))
+
+    @cached_property
+    def _renamed(self) -> tuple[str, ...]:
+        """What the newest commit's imports call the API: `from jax import jit as compiled`."""
+        leaves = "|".join(self._keyword.leaves)
+        pattern = rf"(^|[ (,])({leaves}) as [A-Za-z_]"
+        try:
+            lines = self._repository.run("grep", "-hIE", "-e", pattern, "HEAD", "--", "*.py").decode("utf-8", "replace")
+        except GitError:  # no match, or no commit
+            return ()
+        found = set(re.findall(rf"\b(?:{leaves}) as (\w+)", lines))
+        return tuple(sorted(name for name in found if len(name) >= SHORTEST_NAME and name.isascii()))
 
     def mentioned(self, data: bytes) -> bool:
         """Whether a file may use a maker."""

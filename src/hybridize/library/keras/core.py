@@ -70,18 +70,28 @@ def receiver_value(call: Call) -> Value:
 _DEPTH: Final = 4
 
 
-def is_symbolic(call: Call, value: Value, depth: int = 0) -> bool:
-    """Whether a value holds Keras symbolic tensors, in a structure or not."""
-    for obj in value:
-        if isinstance(obj, Tensor):
-            if obj.kind == SYMBOLIC:
-                return True
-        elif isinstance(obj, Tup) and any(is_symbolic(call, item, depth) for item in obj.items):
-            return True
-        elif isinstance(obj, Container) and depth < _DEPTH:
-            held = call.values(obj)
-            if is_symbolic(call, held, depth + 1):
-                return True
+def is_symbolic(call: Call, value: Value) -> bool:
+    """Whether a value holds Keras symbolic tensors, in a structure or not.
+
+    Level by level, and each container once: a project's lists of lists reach one another by many ways.
+    """
+    seen: set[Container | Tup] = set()
+    level = [value]
+    for depth in range(_DEPTH + 1):
+        deeper: list[Value] = []
+        while level:
+            for obj in level.pop():
+                if isinstance(obj, Tensor):
+                    if obj.kind == SYMBOLIC:
+                        return True
+                elif isinstance(obj, Tup):
+                    if obj not in seen:
+                        seen.add(obj)
+                        level += obj.items
+                elif isinstance(obj, Container) and depth < _DEPTH and obj not in seen:
+                    seen.add(obj)
+                    deeper += call.engine.heap.cells_of(call.frame, obj)
+        level = deeper
     return False
 
 

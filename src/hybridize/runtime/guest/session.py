@@ -46,6 +46,7 @@ class Session:
         self.reporter.tell("start", python=sys.version.split()[0])
         code: Any = 1
         try:
+            self._begin()
             self._execute(target)
             code = 0
         except SystemExit as stop:
@@ -95,6 +96,18 @@ class Session:
             folder = os.path.dirname(os.path.realpath(name)) if kind == "script" else os.getcwd()
             sys.path.insert(0, folder)
         sys.argv = [name if kind == "script" else "-m", *target["arguments"]]
+
+    def _begin(self) -> None:
+        """Seeds the random numbers, and runs the job's shim."""
+        seed, shim = self.job.get("seed"), self.job.get("shim")
+        if seed is not None:
+            importlib.import_module("random").seed(seed)
+            for name, path in (("numpy", "random.seed"), ("tensorflow", "random.set_seed")):
+                if importlib.util.find_spec(name) is not None:
+                    first, last = path.split(".")
+                    getattr(getattr(importlib.import_module(name), first), last)(seed)
+        if shim:
+            runpy.run_path(shim, run_name="__shim__")
 
     def _execute(self, target: Any) -> None:
         main = types.ModuleType("__main__")

@@ -1,12 +1,15 @@
 """The labelling page's server: loopback only, no account, and nothing that a hostile page or diff could use.
 
 Guards: it binds to 127.0.0.1; the Host header must be a loopback name (DNS rebinding); what changes something must be
-JSON from this very origin (request forgery); the page may run nothing but its own files (content security policy).
+JSON from this very origin (request forgery); what asks
+for data must bring the token of the printed address (other users of the machine); the page may run nothing but its own
+files (content security policy).
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import sqlite3
 import traceback
@@ -21,6 +24,7 @@ from typing import Any, ClassVar, Final
 from urllib.parse import parse_qs, urlsplit
 
 from hybridize.study import agree, codebook_store, store
+from hybridize.study.agreement import MissingStatistics
 from hybridize.study.label import items, ratings, reconcile
 from hybridize.study.label.forms import FormError, parse, problems
 from hybridize.study.label.ratings import Conflict, Invalid, Refused, Stored
@@ -57,6 +61,8 @@ class Settings:
     database: Path
     needed: int = 2
     suggestions: bool = True
+    token: str = ""
+    """What every request to the interface must bring along; empty: nothing."""
 
 
 class LabelServer(ThreadingHTTPServer):
@@ -71,7 +77,8 @@ class LabelServer(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         """Where to point a browser."""
-        return f"http://127.0.0.1:{self.server_port}/"
+        token = self.settings.token
+        return f"http://127.0.0.1:{self.server_port}/" + (f"#token={token}" if token else "")
 
     def connect(self) -> sqlite3.Connection:
         """A connection for one request; a rating survives even a power cut once it is answered."""
@@ -103,10 +110,10 @@ class Handler(BaseHTTPRequestHandler):
             name, kind = _PAGE[url.path]
             content = files("hybridize.study.label").joinpath("page", name).read_bytes()
             self._send(HTTPStatus.OK, content, kind)
-        elif url.path in self.reads:
+        elif url.path in self.reads and self._known():
             query = {key: values[-1] for key, values in parse_qs(url.query, keep_blank_values=True).items()}
             self._run(self.reads[url.path], query)
-        else:
+        elif url.path not in self.reads:
             self._json(HTTPStatus.NOT_FOUND, {"error": "There is no such page."})
 
     do_HEAD = do_GET
@@ -114,7 +121,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """What changes something: JSON from our own page only."""
         self.close_connection = True  # until the body is read, nothing else can be
-        if not self._trusted():
+        if not self._trusted() or not self._known():
             return
         action = self.writes.get(urlsplit(self.path).path)
         if action is None:
@@ -151,6 +158,15 @@ class Handler(BaseHTTPRequestHandler):
         self._json(HTTPStatus.FORBIDDEN, {"error": "This page answers only to itself."})
         return False
 
+    def _known(self) -> bool:
+        """Whether the request brings the token; the page's own files hold nothing of the study and need none."""
+        given = self.headers.get("X-Token", "")
+        if hmac.compare_digest(given.encode("utf-8", "replace"), self.server.settings.token.encode()):
+            return True
+        self.close_connection = True
+        self._json(HTTPStatus.UNAUTHORIZED, {"error": "Open the whole address that `study label` printed."})
+        return False
+
     def _run(self, action: Action, data: dict[str, Any]) -> None:
         try:
             with closing(self.server.connect()) as connection:
@@ -161,7 +177,7 @@ class Handler(BaseHTTPRequestHandler):
         except Invalid as error:
             found = [{"field": problem.field, "message": problem.message} for problem in error.problems]
             self._json(HTTPStatus.UNPROCESSABLE_ENTITY, {"error": str(error), "problems": found})
-        except Refused as error:
+        except (Refused, MissingStatistics) as error:
             self._json(HTTPStatus.FORBIDDEN, {"error": str(error)})
         except (BadRequest, FormError) as error:
             self._json(HTTPStatus.BAD_REQUEST, {"error": str(error)})

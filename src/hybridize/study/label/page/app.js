@@ -8,8 +8,17 @@ const $ = (id) => document.getElementById(id);
 const SAVE_AFTER = 250;
 const S = { info: null, rater: null, round: "", queue: [], at: null, all: false, compare: null };
 
+// The token comes behind the address's #, which browsers send to nobody; it goes with each request and out of sight.
+const given = new URLSearchParams(location.hash.slice(1)).get("token");
+if (given) {
+  sessionStorage.setItem("token", given);
+  history.replaceState(null, "", location.pathname);
+}
+const token = sessionStorage.getItem("token") ?? "";
+
 async function call(path, data) {
-  const init = data === undefined ? {} : { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(data) };
+  const headers = { "X-Token": token };
+  const init = data === undefined ? { headers } : { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(data) };
   let answer;
   try {
     answer = await fetch(path, init);

@@ -1,0 +1,293 @@
+"""Programs of a corpus, measured as they are and refactored: what the paper's Table VII is made of. Runs user code."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from hybridize.api import analyze
+from hybridize.config import load_config
+from hybridize.decide.model import Action, Decision, FunctionReport
+from hybridize.evaluate import metrics
+from hybridize.evaluate.bench import ORIGINAL, Measured, Result, Run, Settings, Variant, measure
+from hybridize.evaluate.bench_report import CHATTER, ended
+from hybridize.evaluate.corpus import Corpus, Program, Project
+from hybridize.evaluate.processes import run as run_process
+from hybridize.evaluate.sources import SourcesError, clone_of, export, fetched
+from hybridize.evaluate.statistics import Ratio, ratio_of
+from hybridize.fixing.memory import Texts, texts, unwatched
+from hybridize.fixing.planner import Planner
+from hybridize.guard import folder
+from hybridize.records import replace
+from hybridize.runtime.launch import Target
+from hybridize.runtime.sources import MemoryFile
+
+#: The variants, beside the original: safe changes; with repairs that are not provably the same; the functions that a
+#: publication names; a patch.
+SAFE: Final = "safe"
+REPAIRS: Final = "repairs"
+PUBLISHED: Final = "published"
+EXPERT: Final = "expert"
+VARIANTS: Final = (SAFE, REPAIRS, PUBLISHED, EXPERT)
+_QUIET: Final = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
+_UNKNOWN: Final = Ratio(math.nan)
+_LAST: Final = 200  # characters of a failing program's last line
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How programs are measured.
+
+    Attributes:
+        python: the interpreter that has TensorFlow.
+        variants: of `VARIANTS`; one that would be as another, or is not there, is left out.
+        runs: rounds of a program without seeds; with seeds at most so many.
+        timeout: seconds for one run.
+        clones, cache: see `running.Settings`.
+        environment: variables to set for all programs; a program's own come after.
+        needs: a module that the interpreter must have.
+    """
+
+    python: str
+    variants: tuple[str, ...] = VARIANTS
+    runs: int = 3
+    timeout: float | None = None
+    clones: tuple[Path, ...] = ()
+    cache: Path = Path()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    needs: str | None = "tensorflow"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One variant of a program against the original.
+
+    Attributes:
+        speed_up: of whole processes by the clock, over the rounds; `cpu` the same of processor time.
+        inside: that of the medians, without the time that Python and TensorFlow take to start.
+        seconds, accuracy, loss: medians: of the original, and of the variant.
+        traces: of the changed functions, in the warm-up.
+        changed: the functions, by id; of a patch the files.
+        same: whether all metrics are the original's, seed by seed, within the tolerance.
+        difference: the largest relative one of a metric.
+        failure: why it could not be measured; all else is then empty.
+    """
+
+    project: str
+    program: str
+    variant: str
+    speed_up: Ratio = _UNKNOWN
+    cpu: Ratio = _UNKNOWN
+    inside: float = math.nan
+    seconds: tuple[float, float] = (math.nan, math.nan)
+    accuracy: tuple[float | None, float | None] = (None, None)
+    loss: tuple[float | None, float | None] = (None, None)
+    traces: int = 0
+    changed: tuple[str, ...] = ()
+    same: bool = False
+    difference: float = 0.0
+    failure: str = ""
+    rounds: int = 0
+    published: tuple[float, ...] = ()
+
+
+def compare(corpus: Corpus, options: Options, progress: Callable[[str], None]) -> Iterator[list[Compared]]:
+    """Measures the programs of a corpus, one after the other; one that cannot be is an entry with its reason."""
+    start = start_up(options)
+    for project in corpus.projects:
+        for program in project.programs:
+            try:
+                with folder("hybridize-programs-") as name:
+                    place = Path(name).resolve() / project.name
+                    _lay(corpus, project, options, place)
+                    yield _program(corpus, project, program, options, place, start, progress)
+            except (SourcesError, OSError) as error:
+                yield [Compared(project.name, program.name, SAFE, failure=" ".join(str(error).split()))]
+
+
+def start_up(options: Options) -> float:
+    """Seconds of an interpreter that imports TensorFlow and ends: the least of three; 0 where it has none."""
+    command = [options.python, "-c", f"import {options.needs or 'sys'}"]
+    runs = [run_process(command, Path(), _QUIET) for _ in range(3)]
+    return min((run.wall for run in runs if run.code == 0), default=0.0)
+
+
+def _lay(corpus: Corpus, project: Project, options: Options, place: Path) -> None:
+    """A copy of the project's folder: what programs write stays in it."""
+    if project.path:
+        source = corpus.folder / project.path / project.folder
+        if not source.is_dir():
+            raise SourcesError(f"{source}: no such folder")
+        shutil.copytree(source, place, ignore=shutil.ignore_patterns(".git", "__pycache__"))
+        return
+    git = clone_of(project, (*options.clones, options.cache)) or fetched(project, options.cache)
+    place.mkdir()
+    export(git, project.commit, project.folder, place)
+
+
+def _program(
+    corpus: Corpus,
+    project: Project,
+    program: Program,
+    options: Options,
+    place: Path,
+    start: float,
+    progress: Callable[[str], None],
+) -> list[Compared]:
+    made = _variants(corpus, project, program, options, place)
+    if not made.variants:
+        return [Compared(project.name, program.name, SAFE, failure="nothing is changed")]
+    settings = Settings(
+        Target.script(str(place / program.script), program.arguments),
+        options.python,
+        options.runs,
+        options.timeout,
+        tuple(made.functions),
+        (str(place),),
+        place,
+        needs=options.needs,
+        environment={**_QUIET, **options.environment, **dict(program.environment)},
+        shim=(corpus.folder / program.shim).resolve() if program.shim else None,
+        seeds=program.seeds[: options.runs],
+    )
+    original = Variant(ORIGINAL, (), tuple(made.before))
+    result = measure(settings, [original, *made.variants], lambda line: progress(f"{program.name}: {line}"))
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return [
+        _compared(project, program, result, measured, made.changed[measured.variant.name], start)
+        for measured in result.variants[1:]
+    ]
+
+
+@dataclass(slots=True)
+class _Made:
+    """The variants of a program; their watched functions have numbers of their own, those of the first also before."""
+
+    variants: list[Variant] = field(default_factory=list)
+    functions: list[Mapping[str, Any]] = field(default_factory=list)
+    before: list[MemoryFile] = field(default_factory=list)
+    changed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def add(self, name: str, found: Texts) -> None:
+        """A variant of changed files, unless it is as one before."""
+        after = unwatched(found.after)
+        known = [{file.path: file.text for file in variant.sources} for variant in self.variants]
+        if not after or {file.path: file.text for file in after} in known:
+            return
+        if not self.functions:
+            self.before.extend(found.before)
+        count = len(self.functions)
+        self.functions += found.described()
+        self.variants.append(Variant(name, after, tuple(_renumbered(file, count) for file in found.after)))
+        self.changed[name] = tuple(function.facts.id for function in found.functions)
+
+
+def _renumbered(file: MemoryFile, by: int) -> MemoryFile:
+    return replace(file, watch=tuple((number + by, line, decorator) for number, line, decorator in file.watch))
+
+
+def _variants(corpus: Corpus, project: Project, program: Program, options: Options, place: Path) -> _Made:
+    values = dict(project.options)
+    if project.tensorflow:
+        values["tensorflow-version"] = project.tensorflow
+    config = replace(load_config((place,), values), jobs=1, cache=False)
+    report = analyze([place], config)
+    made = _Made()
+    for name, unsafe in ((SAFE, False), (REPAIRS, True)):
+        if name in options.variants:
+            plan = Planner(report, config, lambda more: analyze([place], config, contents=more), unsafe).plan()
+            lines = {function.facts.id: function.facts.line for function in plan.before.functions}
+            made.add(name, texts(plan.report, None, plan.repaired.contents, lines))
+    if PUBLISHED in options.variants and project.refactored:
+        made.add(PUBLISHED, texts(report, [_hybrid(f) for f in report.functions if f.facts.id in project.refactored]))
+    if EXPERT in options.variants and program.patch:
+        files = _patched(place, (corpus.folder / program.patch).resolve())
+        made.variants.append(Variant(EXPERT, files, files))
+        made.changed[EXPERT] = tuple(str(file.path.relative_to(place)) for file in files)
+    return made
+
+
+def _hybrid(function: FunctionReport) -> FunctionReport:
+    """With the decision to convert it, whatever ours was."""
+    if function.decision.action is not Action.KEEP:
+        return function
+    return replace(function, decision=Decision(Action.CONVERT_TO_HYBRID))
+
+
+def _patched(place: Path, patch: Path) -> tuple[MemoryFile, ...]:
+    """The files of a folder that a patch changes, as it leaves them; raises SourcesError if it does not fit."""
+    with folder("hybridize-patch-") as name:
+        copy = Path(name) / "copy"
+        shutil.copytree(place, copy)
+        with patch.open("rb") as stream:
+            done = subprocess.run(
+                ["git", "apply", "-p1", "-"], cwd=copy, stdin=stream, capture_output=True, text=True, check=False
+            )
+        if done.returncode:
+            raise SourcesError(f"{patch}: {done.stderr.strip().rpartition(chr(10))[2]}")
+        found = []
+        for path in sorted(copy.rglob("*.py")):
+            there, text = place / path.relative_to(copy), path.read_bytes()
+            if not there.exists() or there.read_bytes() != text:
+                found.append(MemoryFile(there, text, ()))
+        return tuple(found)
+
+
+def _compared(
+    project: Project, program: Program, result: Result, measured: Measured, changed: tuple[str, ...], start: float
+) -> Compared:
+    variant = measured.variant.name
+    for which, each in (("original", result.original), (variant, measured)):
+        if each.failure is not None:
+            said = f"the {which} program {ended(each.failure, result.settings.timeout)}{_last_line(each.failure)}"
+            return Compared(project.name, program.name, variant, changed=changed, failure=said)
+    pairs = list(zip(result.original.runs, measured.runs, strict=False))
+    times = (result.original.times().median, measured.times().median)
+    found = [each for a, b in pairs for each in metrics.compare([a.series], [b.series])]
+    missing = [name for a, b in pairs for name in metrics.missing(a.series, b.series)]
+    return Compared(
+        project.name,
+        program.name,
+        variant,
+        ratio_of([a.wall / b.wall for a, b in pairs]),
+        ratio_of([a.cpu / b.cpu for a, b in pairs if a.cpu and b.cpu]),
+        (times[0] - start) / (times[1] - start) if min(times) > start else math.nan,
+        times,
+        _both(pairs, program.accuracy, metrics.is_accuracy),
+        _both(pairs, program.loss, metrics.is_loss),
+        sum(timing.traces for timing in measured.timings().values()),
+        changed,
+        not missing and all(each.equal(result.settings.tolerance) for each in found),
+        max((each.largest for each in found), default=0.0),
+        rounds=len(pairs),
+        published=program.published,
+    )
+
+
+def _last_line(run: Run) -> str:
+    """The last thing that a program said of its own end."""
+    lines = [line.strip() for line in run.error.splitlines() if line.strip() and not CHATTER.match(line)]
+    return f": {lines[-1][:_LAST]}" if lines else ""
+
+
+def _both(
+    pairs: Sequence[tuple[Run, Run]], name: str, kind: Callable[[str], bool]
+) -> tuple[float | None, float | None]:
+    """The medians over the rounds of a metric's last value: of the named one, or the one that is printed most often."""
+    if not pairs:
+        return None, None
+    series = pairs[0][0].series
+    known = [name] if name else sorted((n for n in series if kind(n)), key=lambda n: -len(series[n]))
+    if not known:
+        return None, None
+    values = (
+        [run.series[known[0]][-1] for run in side if run.series.get(known[0])] for side in zip(*pairs, strict=True)
+    )
+    first, second = (sorted(each)[len(each) // 2] if each else None for each in values)
+    return first, second

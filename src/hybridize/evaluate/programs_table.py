@@ -1,0 +1,124 @@
+"""Table VII of measured programs: a row for each variant, the geometric means, and the speed-ups as a picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from hybridize.evaluate.paper_tables import Table
+from hybridize.evaluate.pictures import figure
+from hybridize.evaluate.plot import available
+from hybridize.evaluate.programs import VARIANTS, Compared
+from hybridize.evaluate.statistics import ratio_of
+from hybridize.evaluate.tables import Column
+from hybridize.report.words import counted
+
+#: Below it a refactored program is slower, and that is said.
+SLOWER: Final = 0.97
+_COLUMNS: Final = (
+    Column("program"),
+    Column("variant"),
+    Column("rounds"),
+    *(Column(name, ".2f") for name in ("original s", "refactored s", "speed-up", "low", "high")),
+    Column("p", ".2g"),
+    Column("cpu speed-up", ".2f"),
+    Column("without start-up", ".2f"),
+    *(Column(name, ".5g") for name in ("accuracy", "refactored accuracy", "loss", "refactored loss")),
+    Column("metrics"),
+    Column("traces"),
+    Column("changed"),
+    Column("published", ".2f"),
+    Column("note"),
+)
+
+
+def programs_table(found: Sequence[Compared], busy: float | None) -> Table:
+    """Table VII; `busy` is how many processes wanted each processor at the beginning."""
+    return Table(
+        "table7",
+        "Table VII: programs as they are and refactored",
+        _COLUMNS,
+        tuple(map(_row, found)),
+        _note(found, busy),
+    )
+
+
+def means(found: Sequence[Compared]) -> list[tuple[str, str]]:
+    """For each variant, in words, the geometric mean of the speed-ups with its interval; what is slower is named."""
+    said = []
+    for variant in VARIANTS:
+        mine = [each for each in found if each.variant == variant and not each.failure]
+        if not mine:
+            continue
+        wall, inside = ratio_of([each.speed_up.value for each in mine]), [e.inside for e in mine if e.inside > 0]
+        interval = "" if math.isnan(wall.low) else f"{wall.low:.2f} to {wall.high:.2f}, "
+        words = f"geometric mean {wall.value:.2f} ({interval}{counted(len(mine), 'program')})"
+        words += f", by processor time {ratio_of([e.cpu.value for e in mine if e.cpu.value > 0]).value:.2f}"
+        words += f", without start-up {ratio_of(inside).value:.2f}" if inside else ""
+        slow = [f"{each.program} {each.speed_up.value:.2f}" for each in mine if each.speed_up.value < SLOWER]
+        words += f"; slower: {', '.join(slow)}" if slow else f"; none below {SLOWER}"
+        different = [f"{each.program} {each.difference:.1%}" for each in mine if not each.same]
+        words += f"; other metrics: {', '.join(different)}" if different else ""
+        said.append((variant, words))
+    return said
+
+
+def _note(found: Sequence[Compared], busy: float | None) -> str:
+    lines = [f"{variant}: {words}." for variant, words in means(found)]
+    lines.append("Intervals are of 95%, p is of a paired t-test, both on logarithms of the rounds' ratios.")
+    if busy is not None:
+        lines.append(f"When it began, {busy:.2f} processes wanted each processor.")
+    return " ".join(lines)
+
+
+def _row(each: Compared) -> tuple[object, ...]:
+    if each.failure:
+        return (each.program, each.variant, 0, *(None,) * (len(_COLUMNS) - 4), each.failure)
+    slow = f"slower than {SLOWER}" if each.speed_up.value < SLOWER else ""
+    return (
+        each.program,
+        each.variant,
+        each.rounds,
+        *each.seconds,
+        each.speed_up.value,
+        each.speed_up.low,
+        each.speed_up.high,
+        each.speed_up.probability,
+        each.cpu.value,
+        each.inside,
+        *each.accuracy,
+        *each.loss,
+        "same" if each.same else f"up to {each.difference:.1%} other",
+        each.traces,
+        len(each.changed),
+        each.published[0] / each.published[1] if len(each.published) == 2 else None,
+        slow,
+    )
+
+
+def plot(found: Sequence[Compared], file: Path) -> dict[str, Path]:
+    """The speed-ups with their intervals on a log axis: the SVG file by caption; nothing without matplotlib."""
+    known = [each for each in found if not each.failure]
+    if not known or not available():
+        return {}
+    names = list(dict.fromkeys(each.program for each in known))[::-1]
+    with figure(file, (6.5, 1.2 + 0.3 * len(names))) as axes:
+        for number, variant in enumerate(v for v in VARIANTS if any(each.variant == v for each in known)):
+            mine = [each for each in known if each.variant == variant]
+            places = [names.index(each.program) - 0.15 * number for each in mine]
+            values = [each.speed_up.value for each in mine]
+            spread = [[_distance(each, end) for each in mine] for end in ("low", "high")]
+            axes.errorbar(values, places, xerr=spread, fmt="o", markersize=4, capsize=2, label=variant)
+        axes.axvline(1.0, color="gray", linewidth=0.8)
+        axes.set_xscale("log")
+        axes.set_yticks(range(len(names)), names, fontsize=8)
+        axes.set_xlabel("speed-up (original divided by refactored)")
+        axes.legend(fontsize=8)
+    return {"Speed-ups of programs, with intervals of 95%": file.with_suffix(".svg")}
+
+
+def _distance(each: Compared, end: str) -> float:
+    limit = getattr(each.speed_up, end)
+    return 0.0 if math.isnan(limit) else abs(limit - each.speed_up.value)

@@ -1,0 +1,149 @@
+"""Programs of a corpus, before and after: with a shim in place of TensorFlow, so that these tests are quick."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from hybridize.evaluate.corpus import CorpusError, load
+from hybridize.evaluate.programs import Compared, Options, compare
+from hybridize.evaluate.programs_table import means, plot, programs_table
+from hybridize.evaluate.statistics import Ratio, ratio_of
+from hybridize.evaluate.tables import render
+
+PROGRAM = """\
+import tensorflow as tf
+
+w = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+
+
+def train_step(x):
+    for _ in range(10):
+        x = tf.tanh(tf.matmul(x, w)) + tf.nn.relu(x) * 0.5
+    loss = tf.reduce_mean(tf.square(x))
+    w.assign_sub(tf.ones_like(w) * loss * 0.001)
+    return loss
+
+
+for _ in range(100):
+    loss = train_step(tf.ones((2, 2)))
+print("loss: 0.25")
+"""
+#: A TensorFlow whose eager calls take long, and whose graphs do not.
+SHIM = """\
+import sys, time
+from unittest.mock import MagicMock
+
+tf = MagicMock()
+tf.matmul.side_effect = lambda *a: (time.sleep(PAUSE), MagicMock())[1]
+tf.function = lambda f=None, **k: (lambda *a: MagicMock()) if f else tf.function
+sys.modules["tensorflow"] = tf
+"""
+CORPUS = """\
+[[project]]
+name = "small"
+path = "small"
+
+[[project.program]]
+name = "train"
+script = "train.py"
+shim = "shim.py"
+{more}
+"""
+OPTIONS = Options(sys.executable, runs=2, timeout=60, needs=None)
+
+
+def corpus(folder: Path, more: str = "", pause: float = 0.0005) -> Path:
+    (folder / "small").mkdir()
+    (folder / "small" / "train.py").write_text(PROGRAM)
+    (folder / "shim.py").write_text(SHIM.replace("PAUSE", str(pause)))
+    (folder / "corpus.toml").write_text(CORPUS.format(more=more))
+    return folder / "corpus.toml"
+
+
+def measured(file: Path, options: Options = OPTIONS) -> list[Compared]:
+    return [each for several in compare(load(str(file)), options, lambda line: None) for each in several]
+
+
+def test_a_program_is_measured_before_and_after(tmp_path: Path) -> None:
+    (found,) = measured(corpus(tmp_path, "published = [8.0, 4.0]"))
+    assert (found.failure, found.variant, found.rounds, found.same) == ("", "safe", 2, True)
+    assert found.changed == ("train:train_step",)
+    assert found.loss == (0.25, 0.25)
+    assert found.speed_up.value > 1.2
+    assert found.published == (8.0, 4.0)
+    assert (tmp_path / "small" / "train.py").read_text() == PROGRAM
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_a_patch_is_a_variant_of_its_own(tmp_path: Path) -> None:
+    file = corpus(tmp_path, 'patch = "expert.patch"')
+    patch = "--- a/train.py\n+++ b/train.py\n@@ -14,3 +14,3 @@\n \n-for _ in range(100):\n+for _ in range(1):\n"
+    (tmp_path / "expert.patch").write_text(f"{patch}     loss = train_step(tf.ones((2, 2)))\n")
+    found = measured(file, Options(sys.executable, ("safe", "expert"), 1, 60, needs=None))
+    assert [(each.variant, each.failure) for each in found] == [("safe", ""), ("expert", "")]
+    assert found[1].changed == ("train.py",)
+    assert found[1].speed_up.value > 1.2
+
+
+def test_a_program_that_fails_is_an_entry_with_its_reason(tmp_path: Path) -> None:
+    file = corpus(tmp_path)
+    (tmp_path / "small" / "train.py").write_text(f"{PROGRAM}\nraise SystemExit('no data here')\n")
+    (found,) = measured(file)
+    assert found.failure == "the original program ended with exit code 1: no data here"
+    made = programs_table([found], 0.5)
+    assert made.rows[0][-1] == found.failure
+    assert "no data here" in render(made.columns, made.rows, "markdown")
+
+
+def test_a_program_in_which_nothing_changes_says_so(tmp_path: Path) -> None:
+    file = corpus(tmp_path)
+    (tmp_path / "small" / "train.py").write_text("print('loss: 1')\n")
+    assert [each.failure for each in measured(file)] == ["nothing is changed"]
+
+
+def test_programs_are_chosen_by_name(tmp_path: Path) -> None:
+    whole = load(str(corpus(tmp_path)))
+    assert [p.name for p in whole.with_programs(["train"]).projects] == ["small"]
+    with pytest.raises(CorpusError, match=r"no program `trian`; did you mean `train`\?$"):
+        whole.with_programs(["trian"])
+
+
+def test_the_mean_has_an_interval_and_what_is_slower_is_named(tmp_path: Path) -> None:
+    found = [
+        Compared("p", name, "safe", Ratio(value, value / 1.1, value * 1.1, 0.01), Ratio(value), same=True, rounds=3)
+        for name, value in (("a", 2.0), ("b", 8.0), ("c", 0.5))
+    ]
+    ((variant, words),) = means(found)
+    assert variant == "safe"
+    assert words.startswith("geometric mean 2.00 (0.06 to 62.6")
+    assert "slower: c 0.50" in words
+    assert programs_table(found, None).rows[2][-1] == "slower than 0.97"
+    made = plot(found, tmp_path / "speed-ups")
+    assert all(file.stat().st_size for file in made.values())
+
+
+def test_ratios_in_pairs() -> None:
+    found = ratio_of([2.0, 2.2, 1.9, 2.1])
+    assert found.low < found.value < found.high
+    assert found.low > 1.8
+    assert found.probability < 0.01
+    assert ratio_of([3.0]).value == pytest.approx(3.0)
+    assert math.isnan(ratio_of([3.0]).low)
+    assert math.isnan(ratio_of([]).value)
+
+
+def test_the_corpora_that_are_there() -> None:
+    suite = load(str(Path(__file__).resolve().parents[2] / "benchmarks" / "suite.toml"))
+    assert len(suite.with_programs().projects) == 13
+    for project in suite.projects:
+        (program,) = project.programs
+        assert (suite.folder / project.path / program.script).is_file()
+        assert (suite.folder / program.patch).is_file()
+    (examples,) = load("tensorflow-examples").projects
+    assert len(examples.programs) == 11
+    assert all(len(program.published) == 2 for program in examples.programs)
