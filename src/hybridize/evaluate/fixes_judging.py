@@ -113,15 +113,16 @@ def foreseen(kind: str, outcome: str) -> bool:
 
 
 def gone(tree: Tree, fix: Fix, codes: Sequence[str]) -> bool:
-    """Whether what was said before is no longer said of the function in the tree after."""
+    """Whether the tool agrees with the tree after: of a function that is a graph now, it warns of nothing (an addition)
+    or no longer of the same; one that is none any more, it would not make one again."""
     function = tree.of(fix.path, fix.function)
     if function is None:
         return False
-    if fix.kind == "added":
-        return bool(function["mode"] == "hybrid" and function["decision"]["action"] != "convert_to_eager")
     if fix.kind == "removed":
-        return bool(function["mode"] != "hybrid")
+        return bool(function["mode"] != "hybrid" and function["decision"]["action"] != "convert_to_hybrid")
     outcome, now = tree.graph(function, removed=False)
+    if fix.kind == "added":
+        return outcome in ("told", "silent")
     return outcome not in WARNED or not set(now) & set(codes)
 
 

@@ -30,7 +30,8 @@ Progress = Callable[[int, int, str, str], None]
 _UNJUDGED: Final = ("absent", "eager")
 _NOTE: Final = (
     "Foreseen: an addition that is proposed, covered by a graph, safe but left by the plan, or repairable; of the "
-    "others an error, a warning or a change. Gone after: of the foreseen. Untouched: the same said of candidates "
+    "others an error, a warning or a change. Gone after: of the foreseen, those where the tool "
+    "has nothing against the tree after. Untouched: the same said of candidates "
     "(graphs) of the same trees that the changeset leaves alone. Functions that the report does not know as the study "
     "does (`absent`, `eager`) are in no rate. Intervals: Wilson, 95%."
 )
