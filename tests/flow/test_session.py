@@ -72,7 +72,7 @@ def _timeless(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _phases(project: Path, found: list[Deciding]) -> Iterator[str]:
-    inputs = api._read([project], Config())
+    inputs = api.inputs_of([project], Config())
     deciding = Deciding(build_program(inputs.files, inputs.imports, read=inputs.read), Config(), inputs)
     found.append(deciding)
     yield from deciding.phases(None, repairs=True)
