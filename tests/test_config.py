@@ -29,7 +29,9 @@ def test_without_a_file_everything_is_default(tmp_path: Path) -> None:
 
 def test_every_option_is_a_field_and_every_field_an_option() -> None:
     names = [option.field for option in OPTIONS]
-    assert names == [item.name for item in fields(Config) if item.name not in ("origins", "directory", "notes")]
+    assert names == [
+        item.name for item in fields(Config) if item.name not in ("origins", "directory", "notes", "without")
+    ]
     assert list(Config().values()) == [option.name for option in OPTIONS]
 
 

@@ -18,6 +18,10 @@ def test_markdown() -> None:
     assert lines[2] == "| a_b  |   12.3 | 50% & more |"
 
 
+def test_a_heading_of_one_letter_has_a_rule_below_it() -> None:
+    assert render([Column("p")], [[1]], "markdown").splitlines()[1] == "| --: |"
+
+
 def test_latex_is_escaped() -> None:
     text = render(COLUMNS, ROWS, "latex")
     assert r"a\_b & 12.3 & 50\% \& more \\" in text

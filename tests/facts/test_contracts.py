@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from hybridize.api import _read
+from hybridize.api import inputs_of
 from hybridize.config import Config
 from hybridize.facts.contracts import Contracts
 from hybridize.flow.solve import FlowOptions, Solver
@@ -73,7 +73,7 @@ PROGRAMS: Final = {
 def test_what_speaks_against_a_graph(name: str, tmp_path: Path) -> None:
     source, words = PROGRAMS[name]
     (tmp_path / "program.py").write_text(f"import tensorflow as tf\n{textwrap.dedent(source)}\n")
-    inputs = _read([tmp_path], Config())
+    inputs = inputs_of([tmp_path], Config())
     program = build_program(inputs.files, inputs.imports, read=inputs.read)
     solver = Solver(program, FlowOptions(False, True, True))
     first = solver.solve_entries()

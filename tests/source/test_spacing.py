@@ -86,7 +86,9 @@ def test_whatever_means_something_is_code(other: str) -> None:
     assert spaced(other).code != spaced(STEP).code
 
 
-@pytest.mark.parametrize("text", ['f"{names["#"]}"  # x\n', "x = f'{'#'}'\n", 'f"{\n1}"\n', "it's\n", '"""open\n'])
+@pytest.mark.parametrize(
+    "text", ['f"{names["#"]}"  # x\n', "x = f'{'#'}'\n", 'f"{\n1}"\n', "it's\n", '"""open\n', "\\\n#\n"]
+)
 def test_strings_that_cannot_be_told_are_given_up(text: str) -> None:
     assert spacing(text) is None
 

@@ -528,11 +528,11 @@ def test_a_maker_from_another_file_of_the_project(database, history, eager, hybr
     history.commit("on", {"pkg/user.py": hybrid})
     history.commit("unrelated", {"pkg/user.py": hybrid.replace("return x", "return x + 1")})
     history.commit("off", {"pkg/user.py": eager.replace("return x", "return x + 1")})
-    mine(database, history.path)
+    mine(database, history.path, all_changes=True)
     assert subjects(database) == ["start", "on", "off"]
     suggest_all(database)
     kinds = [row[0] for row in database.execute("SELECT kind FROM suggestion WHERE is_primary ORDER BY item")]
-    assert sorted(kinds) == ["add_decorator", "add_decorator", "remove_decorator"]
+    assert sorted(kinds) == ["add_decorator", "other", "remove_decorator"]  # what is new as a whole is other
 
 
 def test_a_namesake_from_elsewhere_is_no_maker(database, history):

@@ -22,7 +22,9 @@ def render(columns: Sequence[Column], rows: Sequence[Sequence[object]], style: s
     left = [not any(isinstance(row[i], (int, float)) for row in rows) for i in range(len(columns))]
     if style == "latex":
         return _latex(titles, cells, left)
-    widths = [max(len(text) for text in column) for column in zip(titles, *cells, strict=True)]
+    # The rule below a heading of Markdown needs its dashes.
+    least = 3 if style == "markdown" else 0
+    widths = [max(least, *map(len, column)) for column in zip(titles, *cells, strict=True)]
 
     def line(texts: Sequence[str]) -> list[str]:
         aligned = zip(texts, widths, left, strict=True)

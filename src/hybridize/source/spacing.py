@@ -66,6 +66,8 @@ def spacing(text: str) -> Spacing | None:
         if not (goes_on or number in inside or code.strip(_SPACE)):
             space.append(line)
             continue
+        if number not in inside and code.strip(_SPACE) == "\\":
+            return None  # whether there is code in what it is joined with is not seen from here
         lines.append(number)
         around.append(zlib.crc32("\n".join((*space, line[len(code) :])).encode("utf-8", "surrogatepass")))
         space.clear()
