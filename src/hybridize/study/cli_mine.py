@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -16,6 +16,10 @@ from hybridize.study import profile as profiles
 from hybridize.study.mined_set import SetError, moment, profile_of, tie, tie_options
 from hybridize.study.profile import Profile, ProfileError
 from hybridize.study.store import DatabaseError, connect, record_provenance
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hybridize.study.mine import MineResult
 
 PROGRESS_SECONDS: Final = 10.0
 """Between two lines of progress where it is no terminal."""
@@ -171,20 +175,11 @@ def run_mine(args: argparse.Namespace) -> int:
         dataset=args.dataset,
     )
     bar = Bar(sys.stderr)
-    results = []
     try:
         with closing(connect(args.out)) as connection:
             tie(connection, profile)
             tie_options(connection, options.identity(), options.all_changes)
-        for number, result in enumerate(mine_all(args.out, paths, options, args.jobs, bar.show), 1):
-            results.append(result)
-            bar.clear()
-            if result.error:
-                print(f"error: {result.name}: {result.error}", file=sys.stderr)
-            elif result.lost:
-                print(f"warning: {result.name}: {len(result.lost)} commits could not be read", file=sys.stderr)
-            bar.show(f"[{number}/{len(paths)}] {result.name}: {result.kept} new changesets")
-        bar.clear()
+        results = _told(mine_all(args.out, paths, options, args.jobs, bar.show), len(paths), bar)
         with closing(connect(args.out)) as connection:
             said = {"profile": profile.name, "jobs": args.jobs, **json.loads(options.identity())}
             said |= {"all_changes": options.all_changes, "dataset": options.dataset}
@@ -204,6 +199,21 @@ def run_mine(args: argparse.Namespace) -> int:
     if results and all(r.error for r in results):
         return 2
     return int(any(r.error or r.lost for r in results))
+
+
+def _told(mined: Iterable[MineResult], count: int, bar: Bar) -> list[MineResult]:
+    """The results of repositories; what went wrong with each is told as it comes."""
+    results: list[MineResult] = []
+    for result in mined:
+        results.append(result)
+        bar.clear()
+        if result.error:
+            print(f"error: {result.name}: {result.error}", file=sys.stderr)
+        elif result.lost:
+            print(f"warning: {result.name}: {len(result.lost)} commits could not be read", file=sys.stderr)
+        bar.show(f"[{len(results)}/{count}] {result.name}: {result.kept} new changesets")
+    bar.clear()
+    return results
 
 
 def _period(since: str | None, until: str | None) -> tuple[str | None, str | None]:
