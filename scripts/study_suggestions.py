@@ -1,10 +1,11 @@
 """Fits the model of `study suggest` on the developing part of the labels, and measures it.
 
-    python scripts/study_suggestions.py MINED.db [--write] [--unseen]
+    python scripts/study_suggestions.py MINED.db [--write] [--unseen] [--plot FILE]
 
 MINED.db is a study mined from the repositories of `benchmarks/study_labels.tsv`. Prints as Markdown what
 `docs/study-suggestions.md` holds: rules and model by cross-validation over repositories, confusion, calibration.
-`--write` writes the coefficients; `--unseen` scores the unseen third with the rules and the shipped model.
+`--write` writes the coefficients; `--unseen` scores the unseen third with the rules and the shipped model; `--plot`
+draws how often suggestions are right by their confidence.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def main() -> None:
     parser.add_argument("database", type=Path)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--unseen", action="store_true")
+    parser.add_argument("--plot", type=Path)
     args = parser.parse_args()
     connection = sqlite3.connect(args.database)
     connection.row_factory = sqlite3.Row
@@ -61,13 +63,15 @@ def main() -> None:
     agreement(rows)
     develop = cases(connection, [row for row in rows if row["part"] == "develop"])
     guesses = cross_validated(develop)
-    report("Developing part, cross-validated over repositories", develop, guesses)
+    bins = {"developing part": report("Developing part, cross-validated over repositories", develop, guesses)}
     if args.write:
         write(develop, guesses)
     if args.unseen:
         unseen = cases(connection, [row for row in rows if row["part"] == "unseen"])
         model = suggest_model.shipped()
-        report("Unseen third", unseen, [model.confidences(case.features) for case in unseen])
+        bins["unseen third"] = report("Unseen third", unseen, [model.confidences(case.features) for case in unseen])
+    if args.plot:
+        plot(bins, args.plot)
 
 
 def agreement(rows: Sequence[dict[str, str]]) -> None:
@@ -76,9 +80,10 @@ def agreement(rows: Sequence[dict[str, str]]) -> None:
     if not both:
         print("There is one pass only: no kappa.\n")
         return
-    kappa = cohens_kappa(to_table(np.array(both))[0])
+    numbers = {label: n for n, label in enumerate(sorted({label for pair in both for label in pair}))}
+    kappa = cohens_kappa(to_table(np.array([[numbers[label] for label in pair] for pair in both]))[0])
     same = sum(one == two for one, two in both)
-    low, high = kappa.kappa_low, kappa.kappa_upp
+    low, high = kappa.kappa_low, min(kappa.kappa_upp, 1.0)
     print(
         f"Two passes over {len(both)}: the same label {same} times, kappa {kappa.kappa:.2f} ({low:.2f} to {high:.2f})\n"
     )
@@ -123,8 +128,8 @@ def ranked(case: Case, guess: dict[str, float]) -> list[str]:
     return sorted(case.rules, key=lambda kind: -guess.get(kind, 0.0))
 
 
-def report(title: str, all_: Sequence[Case], guesses: Sequence[dict[str, float]]) -> None:
-    """Right main, right main or second, McNemar, confusion, calibration."""
+def report(title: str, all_: Sequence[Case], guesses: Sequence[dict[str, float]]) -> list[tuple[float, int, int]]:
+    """Right main, right main or second, McNemar, confusion, calibration: mean confidence, right ones, all, by bin."""
     labels = [case.label for case in all_]
     majority = Counter(labels).most_common(1)[0][0]
     rules = [[c.rule, *(k for k in ranked(c, g) if k != c.rule)] for c, g in zip(all_, guesses, strict=True)]
@@ -147,14 +152,40 @@ def report(title: str, all_: Sequence[Case], guesses: Sequence[dict[str, float]]
     print("\n| confidence | changesets | mean confidence | right |\n|---|---|---|---|")
     calibrated = suggest_model.shipped().calibrated
     sure = np.array([calibrated(g.get(a[0], 0.0)) for g, a in zip(guesses, rules, strict=True)])
+    bins = []
     for low, high in ((0, 0.75), (0.75, 0.85), (0.85, 0.95), (0.95, 1.01)):
         chosen = (sure >= low) & (sure < high)
         if chosen.any():
             right = int(hits[0][chosen].sum())
+            bins.append((float(sure[chosen].mean()), right, int(chosen.sum())))
             print(
                 f"| {low} to {min(high, 1)} | {chosen.sum()} | {sure[chosen].mean():.2f} | {right / chosen.sum():.2f} |"
             )
     print()
+    return bins
+
+
+def plot(parts: dict[str, list[tuple[float, int, int]]], file: Path) -> None:
+    """How often suggestions are right by their confidence, with 95% intervals (Wilson)."""
+    from matplotlib import pyplot, rc_context
+
+    with rc_context({"svg.hashsalt": "hybridize"}):
+        figure, axes = pyplot.subplots(figsize=(4.5, 4.5))
+        axes.plot([0.5, 1], [0.5, 1], color="0.7", linewidth=1)
+        for (name, bins), mark in zip(parts.items(), "os", strict=False):
+            shares = [right / size for _, right, size in bins]
+            ends = [proportion_confint(right, size, method="wilson") for _, right, size in bins]
+            errors = [
+                [s - e[0] for s, e in zip(shares, ends, strict=True)],
+                [e[1] - s for s, e in zip(shares, ends, strict=True)],
+            ]
+            axes.errorbar([mean for mean, _, _ in bins], shares, yerr=errors, fmt=mark, capsize=3, label=name)
+        axes.set(
+            xlabel="confidence of the main suggestion", ylabel="share that is right", xlim=(0.5, 1), ylim=(0.4, 1.02)
+        )
+        axes.legend(loc="lower right")
+        figure.tight_layout()
+        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
 
 
 def part(count: int, size: int) -> str:
