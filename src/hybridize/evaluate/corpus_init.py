@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from hybridize.evaluate.corpus import CorpusError
+from hybridize.evaluate.sources import SourcesError, run_git
 
 _PUBLIC: Final = re.compile(r"(?:https://|git@|ssh://git@)github\.com[/:](?P<name>[\w.-]+/[\w.-]+?)(?:\.git)?/?")
 _MARKS: Final = (".git", "pyproject.toml", "setup.cfg")
@@ -84,11 +84,7 @@ def _project(folder: Path, file: Path) -> dict[str, str]:
 
 def _git(folder: Path, *arguments: str) -> str:
     """What git prints; nothing where it fails."""
-    known = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, env=known, check=False
-        )
-    except OSError:
+        return run_git(folder, *arguments).decode("utf-8", "replace").strip()
+    except SourcesError:
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""

@@ -18,7 +18,7 @@ from hybridize.evaluate.corpus import Project
 from hybridize.evaluate.execution.model import Executor, Task
 from hybridize.evaluate.fixes import KINDS, Fix
 from hybridize.evaluate.paper_tables import Table
-from hybridize.evaluate.sources import clone_of, export, packed, unpack
+from hybridize.evaluate.sources import clone_of, packed_commit, unpack
 from hybridize.evaluate.tables import Column
 from hybridize.guard import folder, write_whole
 from hybridize.report.json_report import to_dict
@@ -122,18 +122,14 @@ def _tasks(
             failed[key] = "no clone among the mirrors has it"
             continue
         try:
-            sides = {side: _packed(clone, rev) for side, rev in (("before", f"{commit}^"), ("after", commit))}
+            sides = {
+                side: packed_commit(clone, rev, ".") for side, rev in (("before", f"{commit}^"), ("after", commit))
+            }
         except SourcesError as error:
             failed[key] = str(error)
             continue
         payload = {"name": name, "fixes": [asdict(fix) for fix in group], **sides}
         yield Task(key, _FUNCTION, payload, *limits)
-
-
-def _packed(clone: Path, commit: str) -> str:
-    with folder("hybridize-fixes-") as out:
-        export(clone, commit, ".", Path(out))
-        return packed(Path(out))
 
 
 def _key(group: Sequence[Fix]) -> str:

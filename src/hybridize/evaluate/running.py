@@ -13,9 +13,8 @@ from hybridize.caching.keys import tool
 from hybridize.evaluate.ablations import ABLATIONS
 from hybridize.evaluate.corpus import Corpus, Project
 from hybridize.evaluate.execution.model import Executor, Task
-from hybridize.evaluate.sources import clone_of, export, files_of, packed
+from hybridize.evaluate.sources import clone_of, files_of, packed, packed_commit
 from hybridize.evaluate.store import Result, Store
-from hybridize.guard import folder
 
 _FUNCTION: Final = "hybridize.evaluate.analyzing:project"
 #: The variant without an ablation.
@@ -115,11 +114,7 @@ def _archive(corpus: Corpus, project: Project, settings: Settings) -> str:
         place = _place(corpus, project)
         return packed(place) if place.is_dir() else ""
     clone = clone_of(project, (*settings.clones, settings.cache))
-    if clone is None:
-        return ""
-    with folder("hybridize-evaluate-") as out:
-        export(clone, project.commit, project.folder, Path(out))
-        return packed(Path(out))
+    return "" if clone is None else packed_commit(clone, project.commit, project.folder)
 
 
 def _key(corpus: Corpus, project: Project, variant: str, settings: Settings) -> str:

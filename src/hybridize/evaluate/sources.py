@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from hybridize.evaluate.corpus import Project
+from hybridize.guard import folder as new_folder
 
 #: Bytes of a file at most: larger ones are data.
 _LARGEST: Final = 4_000_000
@@ -53,15 +54,15 @@ def fetched(project: Project, cache: Path) -> Path:
     place = cache / f"{project.repository.strip('/').replace('/', '+').replace(':', '+')}.git"
     if not _has(place, project.commit):
         place.mkdir(parents=True, exist_ok=True)
-        _git(place, "init", "--quiet", "--bare")
-        _git(place, "fetch", "--quiet", "--depth", "1", "--no-tags", address(project.repository), project.commit)
+        run_git(place, "init", "--quiet", "--bare")
+        run_git(place, "fetch", "--quiet", "--depth", "1", "--no-tags", address(project.repository), project.commit)
     return place
 
 
 def export(git: Path, commit: str, folder: str, out: Path) -> None:
     """Writes the files of a commit below one of its folders; what the clone lacks is left out. Raises SourcesError."""
     below = [] if folder in ("", ".") else [folder]
-    rows = _git(git, "ls-tree", "-r", "-z", "--full-tree", commit, "--", *below).split(b"\0")
+    rows = run_git(git, "ls-tree", "-r", "-z", "--full-tree", commit, "--", *below).split(b"\0")
     wanted: list[tuple[bytes, str]] = []
     for row in filter(None, rows):
         meta, _, raw = row.partition(b"\t")
@@ -96,6 +97,13 @@ def packed(folder: Path) -> str:
     return base64.b64encode(data.getvalue()).decode("ascii")
 
 
+def packed_commit(git: Path, commit: str, below: str) -> str:
+    """Those of a commit below one of its folders."""
+    with new_folder("hybridize-evaluate-") as out:
+        export(git, commit, below, Path(out))
+        return packed(Path(out))
+
+
 def unpack(text: str, out: Path) -> None:
     """Writes the files that were packed."""
     with zipfile.ZipFile(io.BytesIO(base64.b64decode(text))) as archive:
@@ -128,7 +136,7 @@ def _is_wanted(name: str) -> bool:
 
 def _blobs(git: Path, wanted: Sequence[tuple[bytes, str]]) -> Iterator[tuple[str, bytes]]:
     names = b"".join(sha + b"\n" for sha, _ in wanted)
-    data, at = _git(git, "cat-file", "--batch", stdin=names), 0
+    data, at = run_git(git, "cat-file", "--batch", stdin=names), 0
     for _, name in wanted:
         end = data.index(b"\n", at)
         head, at = data[at:end].split(), end + 1
@@ -142,12 +150,12 @@ def _blobs(git: Path, wanted: Sequence[tuple[bytes, str]]) -> Iterator[tuple[str
 
 def _has(git: Path, commit: str) -> bool:
     try:
-        return git.is_dir() and _git(git, "cat-file", "-t", commit).strip() == b"commit"
+        return git.is_dir() and run_git(git, "cat-file", "-t", commit).strip() == b"commit"
     except SourcesError:
         return False
 
 
-def _git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
+def run_git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
     """What git prints; raises SourcesError with its last line."""
     known = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
