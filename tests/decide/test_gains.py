@@ -244,3 +244,28 @@ def test_what_every_nth_step_does_is_not_noticed(condition: str, expected: set[s
     (tmp_path / "main.py").write_text(textwrap.dedent(source), "utf-8")
     found = analyze([tmp_path], Config()).functions
     assert {f.facts.qualname for f in found if f.decision.action is Action.CONVERT_TO_HYBRID} == expected
+
+
+AGENT = """
+class Agent:
+    def __init__(self):
+        self.net = tf.keras.Sequential([tf.keras.layers.Dense(16), tf.keras.layers.Dense(2)])
+        self.net.compile("adam", "mse")
+    def step(self, state):
+        values = self.net.{method}(state)
+        return values, error(y, state)
+
+agent = Agent()
+for i in range(5000):
+    agent.step(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [("predict", set()), ("evaluate", set()), ("predict_on_batch", {"error"}), ("__call__", {"Agent.step"})],
+)
+def test_what_keras_does_around_its_own_loops_is_part_of_a_run(method: str, expected: set[str], tmp_path: Path) -> None:
+    found = functions(tmp_path, AGENT.replace("{method}", method))
+    assert chosen(found) == expected
+    assert expected or found["error"].statuses[-1].code == "HY026"

@@ -20,8 +20,6 @@ from hybridize.records import dataclass, replace
 
 #: Microseconds that a run must save, where it is known how long it is: less is not noticed, whatever its share.
 _LEAST: Final = 1e5
-#: Microseconds of a call of which it is not known what it does, beside what is known: it reads, simulates, draws.
-_OUTSIDE: Final = 1_000.0
 #: A run is known where less of it rests on sizes that are not.
 _GUESSED: Final = 0.05
 
@@ -85,7 +83,7 @@ class Savings:
             for loop in self._outermost(frame, calls[frame], within):
                 now = before.around(frame, loop)
                 saved = max(now.eager - after.around(frame, loop).eager, 0.0)
-                whole = now.eager + _OUTSIDE * now.outside
+                whole = now.eager + now.outside
                 if saved < _LEAST and (within or frame.code.kind == "module") and not self._is_endless(frame, loop):
                     saved = 0.0
                 share = saved / whole if whole > 0 else 0.0
