@@ -59,7 +59,8 @@ class Work:
     `variables` are those that are trained. `nodes` are the operations of the graph as it stands: a loop over Python
     values is unrolled, one over tensors is traced once. `updates` are how often that graph applies gradients.
     `unknown` says that something is called of which it is not known what it does: the figures are then the least;
-    `outside` the microseconds that such calls, and the library's own loops over a model, take beside that.
+    `outside` the microseconds that such calls, and the library's own loops over a model, take beside that, `looping`
+    those of the loops alone.
     `taped` are the operations of which a tape knows each (those of a graph are one), `weights` the elements of the
     variables as far as they are known, `guessed` the microseconds that rest on sizes that are not. `derives` says how
     often gradients are taken at one place of the graph, `assigns` that variables get new values.
@@ -74,6 +75,7 @@ class Work:
     updates: float = 0.0
     unknown: bool = False
     outside: float = 0.0
+    looping: float = 0.0
     taped: float = 0.0
     weights: float = 0.0
     guessed: float = 0.0
@@ -98,6 +100,7 @@ class Work:
         self.updates = min(self.updates + share * often.copies * other.updates, _MOST)
         self.unknown = self.unknown or other.unknown
         self.outside += times * other.outside
+        self.looping += times * other.looping
         self.derives = max(self.derives, min(often.copies * other.derives, _MOST))
         self.assigns = self.assigns or other.assigns
 
@@ -229,7 +232,8 @@ class Benefits:
             total.outside = costs.OUTSIDE * sum(self.counts.runs(frame, pos) for pos in places)
         for pos, method in library_loops(frame):
             if loop is None or loop in around.get(pos, ()):
-                total.outside += costs.LIBRARY_LOOPS.get(method, 0.0) * self.counts.runs(frame, pos)
+                total.looping += costs.LIBRARY_LOOPS.get(method, 0.0) * self.counts.runs(frame, pos)
+        total.outside += total.looping
         gradients = 0.0
         applied: list[tuple[float, str]] = []
         for pos in frame.ops:

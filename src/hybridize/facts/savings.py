@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from hybridize.domain.calls import IN_GRAPHS
 from hybridize.facts.benefit import Benefits
+from hybridize.facts.frequency import run_as
 from hybridize.facts.origins import starts_program
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -28,11 +30,13 @@ _GUESSED: Final = 0.05
 class Share:
     """What is saved of the time of a run, at most 1, and the function or module that begins it.
 
-    `known` says that a program is seen to begin, and that all is known which its runs do that save anything.
+    `looping` is the share that the library's own loops over models take beside what they compute. `known` says that a
+    program is seen to begin, and that all is known which its runs do that save anything.
     """
 
     of: float
     start: Code
+    looping: float = 0.0
     known: bool = False
 
 
@@ -90,11 +94,11 @@ class Savings:
                 if share > 0:
                     known = known and not now.unknown and now.guessed < _GUESSED * now.eager
                 if share > best.of:
-                    best = Share(share, frame.code)
+                    best = Share(share, frame.code, now.looping / whole)
         return replace(best, known=known)
 
     def _calls(self, code: Code) -> dict[Frame, list[_Call]]:
-        """The calls that lead to a function, by the caller's contexts."""
+        """The calls that lead to a function, by the caller's contexts; those that are part of graphs save nothing."""
         above = self._above(code)
         wanted = {*above, code}
         result: dict[Frame, list[_Call]] = {}
@@ -103,7 +107,7 @@ class Savings:
                 found = [
                     _Call(pos, callee, self.benefits.times(frame, pos, how) > 0 or starts_program(frame, pos))
                     for (pos, callee), how in frame.calls.items()
-                    if callee.code in wanted and callee.code is not caller
+                    if callee.code in wanted and callee.code is not caller and run_as(frame, pos, how) not in IN_GRAPHS
                 ]
                 if found:
                     result[frame] = found
