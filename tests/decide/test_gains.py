@@ -244,3 +244,78 @@ def test_what_every_nth_step_does_is_not_noticed(condition: str, expected: set[s
     (tmp_path / "main.py").write_text(textwrap.dedent(source), "utf-8")
     found = analyze([tmp_path], Config()).functions
     assert {f.facts.qualname for f in found if f.decision.action is Action.CONVERT_TO_HYBRID} == expected
+
+
+AGENT = """
+class Agent:
+    def __init__(self):
+        self.net = tf.keras.Sequential([tf.keras.layers.Dense(16), tf.keras.layers.Dense(2)])
+        self.net.compile("adam", "mse")
+    def step(self, state):
+        values = self.net.{method}(state)
+        return values, error(y, state)
+
+agent = Agent()
+for i in range(5000):
+    agent.step(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [("predict", set()), ("evaluate", set()), ("predict_on_batch", {"error"}), ("__call__", {"Agent.step"})],
+)
+def test_what_keras_does_around_its_own_loops_is_part_of_a_run(method: str, expected: set[str], tmp_path: Path) -> None:
+    found = functions(tmp_path, AGENT.replace("{method}", method))
+    assert chosen(found) == expected
+    assert expected or found["error"].statuses[-1].code == "HY026"
+
+
+LEARNER = """
+class Learner:
+    def __init__(self):
+        self.net = tf.keras.Sequential([tf.keras.layers.Dense(16), tf.keras.layers.Dense(2)])
+        self.opt = tf.keras.optimizers.Adam()
+    def train(self, state, goal):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self.net(state) - goal))
+        grads = tape.gradient(loss, self.net.trainable_variables)
+        self.opt.apply_gradients(zip(grads, self.net.trainable_variables))
+        return loss
+
+learner = Learner()
+for i in range(5000):
+    learner.net.{method}(x)
+    {step}
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "step", "expected"),
+    [
+        ("predict", "if i % 5 == 0:\n        learner.train(x, y)", set()),
+        ("predict", "for _ in range(10):\n        learner.train(x, y)", {"Learner.train"}),
+        ("predict_on_batch", "if i % 5 == 0:\n        learner.train(x, y)", {"Learner.train"}),
+    ],
+)
+def test_a_step_of_training_beside_loops_of_keras_must_be_noticed(
+    method: str, step: str, expected: set[str], tmp_path: Path
+) -> None:
+    assert chosen(functions(tmp_path, LEARNER.replace("{method}", method).replace("{step}", step))) == expected
+
+
+@pytest.mark.parametrize(("size", "code"), [(3000, "HY026"), (3, "HY027")])
+def test_a_loss_that_keras_also_runs_is_a_part_of_the_eager_run(size: int, code: str, tmp_path: Path) -> None:
+    program = f"""
+    def long(truth, made):
+        for _ in range(40):
+            made = tf.tanh(made) * 0.5 + tf.sin(made)
+        return tf.reduce_mean(tf.square(truth - made), axis=-1)
+    dense = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    dense.compile('adam', loss=long)
+    dense.fit(x, y)
+    much = tf.ones([{size}, {size}])
+    for i in range(1000):
+        print(long(y, x[:, :1]), much @ much)
+    """
+    assert functions(tmp_path, program)["long"].statuses[-1].code == code  # not seen to pay; that, but Keras keeps it

@@ -25,6 +25,25 @@ READ = "def target(x):\n    return tf.reduce_sum(work(tf.reshape(x, [x.shape[0] 
 MANY, FEW, KEPT = "other sizes", "as it is", "eager"
 
 PROGRAMS = {
+    "rows of what a text says": (
+        SUM.replace("work(x)", "work(work(work(x)))") + "import json\n"
+        "text = json.dumps([{'rows': [[1.0, 2.0]] * n} for n in range(1, 40)])\n"
+        "class Rows:\n    def __init__(self, text):\n        self.items = json.loads(text)\n"
+        "    def __len__(self):\n        return len(self.items)\n"
+        "    def __getitem__(self, i):\n        return target(np.array(self.items[i]['rows'], 'float32'))\n"
+        "rows = Rows(text)\nfor i in range(len(rows)):\n    print(rows[i])\n",
+        MANY,
+    ),
+    "rows of what files hold, whose number is asked for": (
+        READ + "import sys\ndef load(path):\n    return tf.constant(np.loadtxt(path), tf.float32)\n"
+        "for path in sys.argv[1:]:\n    print(target(load(path)))\n",
+        KEPT,
+    ),
+    "even parts of what a file holds": (
+        READ
+        + "import sys\ndata = np.load(sys.argv[1])\nfor i in range(0, 32000, 32):\n    print(target(data[i:i + 32]))\n",
+        FEW,
+    ),
     "a row of a ragged tensor": (
         SUM + "rows = tf.RaggedTensor.from_row_lengths(tf.ones([55]), list(range(1, 11)))\n"
         "for row in rows:\n    target(row)\n",

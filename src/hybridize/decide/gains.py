@@ -31,6 +31,8 @@ WHOLLY: Final = 0.999
 MARGIN: Final = 1.5
 #: What a graph must save of the eager time of somebody who calls it: less is not noticed, whatever it is called for.
 _SHARE: Final = 0.1
+#: What a graph of a step of training saves is asked where Keras' own loops take such a share of the run.
+_LOOPING: Final = 0.5
 #: Microseconds that a call must save where not all is known that is done beside it: in 42 projects readers found 2 of
 #: 19 conversions worth it that save less, and 25 of 44 that save more and derive nothing.
 _EACH: Final = 1_000.0
@@ -223,12 +225,14 @@ class Gains:
 
         All that runs such a function eagerly does other work that takes longer, with the graphs of the ones made.
         """
-        asked = [code for code, work in (*made.items(), *others.items()) if not work.trains and not self._is_open(code)]
+        works = {**made, **others}
+        asked = [code for code in works if not self._is_open(code)]
         result: dict[Code, str] = {}
         shares = self.savings.shares(made, asked) if asked else {}
-        works = {**made, **others}
         for code in asked:
             share, saved = shares.get(code), works[code].eager - works[code].graph
+            if works[code].trains and (share is None or share.looping < _LOOPING):
+                continue
             if share is not None and share.of < _SHARE:
                 whole = "its file" if share.start.kind == "module" else f"`{share.start.qualname}`"
                 result[code] = f"a graph of it would save {share.of:.1%} of the time of what {whole} does"

@@ -14,7 +14,7 @@ from hybridize.domain.objects import Container, Lit, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.callgraph import extent
 from hybridize.facts.causes import argument_slot
-from hybridize.facts.computation import opaque_call
+from hybridize.facts.computation import opaque_call, training_step
 from hybridize.facts.growing import grown_argument, is_fixed
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, Source, Ternary, Told
 from hybridize.facts.rounds import Rounds
@@ -30,7 +30,7 @@ from hybridize.tracing.awaited import awaited
 from hybridize.tracing.moving import moving
 from hybridize.tracing.replicas import is_run, replicated
 from hybridize.tracing.resizing import resizing
-from hybridize.tracing.sizes import has_computed_sides, is_open
+from hybridize.tracing.sizes import has_computed_sides, has_unresolved, is_open
 from hybridize.tracing.switches import switched_off
 from hybridize.tracing.views import ProjectView
 
@@ -188,7 +188,8 @@ class Signatures:
         """Lets in other sizes where they may come, and nothing that the function does asks for them.
 
         A graph for one size costs the same with it; only what nobody can look into might miss a size. Where sizes are
-        computed that no batch has, a graph for each is not made by default.
+        computed that no batch has, or nobody knows them and tracing asks for them, a graph for each is not made by
+        default; but layers and steps of training are given batches.
         """
         if loose is None:
             return report
@@ -196,10 +197,16 @@ class Signatures:
         conflict = self.reads.conflict(frames, any_rank=False, relaxed=True)
         if conflict is None and relaxes is not None and not any(map(opaque_call, extent(frames, NOT_TRACED))):
             return _with(report, relaxes, "True")
-        if self.all_safe or not any(has_computed_sides(value) for site in sites for value in site.arguments):
+        computed = any(has_computed_sides(value) for site in sites for value in site.arguments)
+        if self.all_safe or not (computed or (conflict is not None and self._is_unknown(code, frames, sites))):
             return report
         said = f"{loose.message}: every call may be traced anew, for {_needs(conflict)}"
         return report.kept(status_of(report.facts, "not-worth-it", said, (loose,)))
+
+    def _is_unknown(self, code: Code, frames: list[Frame], sites: list[Site]) -> bool:
+        """Whether nobody knows that what eager calls pass is of one size; layers and steps of training get batches."""
+        asked, given = resizing(self.project).may_resize, [site for site in sites if not site.is_keras]
+        return training_step(frames) is None and self._anew(code, given, asked, has_unresolved) is not None
 
     def _relaxes(self, code: Code) -> str | None:
         """The argument that lets in other sizes of a function, under a name that every release in question takes.
@@ -229,12 +236,18 @@ class Signatures:
         answers = resizing(self.project)
         return self._anew(code, sites, answers.chooses if surely else answers.resizes)
 
-    def _anew(self, code: Code, sites: list[Site], asked: Callable[[Frame, int, int], bool]) -> Evidence | None:
-        """A call of which a question about what it passes holds for tensors whose size is not known."""
+    def _anew(
+        self,
+        code: Code,
+        sites: list[Site],
+        asked: Callable[[Frame, int, int], bool],
+        among: Callable[[Value], bool] = is_open,
+    ) -> Evidence | None:
+        """A call of which a question about what it passes holds for tensors whose size is not known: `among`."""
         answers = moving(self.project)
         for site in sites:
             for index, value in enumerate(site.arguments) if site.is_eager else ():
-                slot = answers.argument(site.caller, site.position, site.callee, index) if is_open(value) else -1
+                slot = answers.argument(site.caller, site.position, site.callee, index) if among(value) else -1
                 if slot >= 0 and asked(site.caller, site.position, slot):
                     said = f"`{code.params[index].name}` receives tensors of other sizes"
                     return Evidence(said, site.path, site.position >> 16)

@@ -10,6 +10,7 @@ from hybridize.domain.calls import BY_OTHERS, SETS_UP, How
 from hybridize.domain.objects import LibInst, Stream
 from hybridize.facts.callgraph import components, reachable
 from hybridize.facts.computation import opaque_call, opaque_places
+from hybridize.facts.keras_graphs import library_loops
 from hybridize.facts.operations import Operation, operations, own, symbolic
 from hybridize.facts.origins import runs_at_once
 from hybridize.facts.work import Counts
@@ -58,7 +59,8 @@ class Work:
     `variables` are those that are trained. `nodes` are the operations of the graph as it stands: a loop over Python
     values is unrolled, one over tensors is traced once. `updates` are how often that graph applies gradients.
     `unknown` says that something is called of which it is not known what it does: the figures are then the least;
-    `outside` how often such calls are made.
+    `outside` the microseconds that such calls, and the library's own loops over a model, take beside that, `looping`
+    those of the loops alone.
     `taped` are the operations of which a tape knows each (those of a graph are one), `weights` the elements of the
     variables as far as they are known, `guessed` the microseconds that rest on sizes that are not. `derives` says how
     often gradients are taken at one place of the graph, `assigns` that variables get new values.
@@ -73,6 +75,7 @@ class Work:
     updates: float = 0.0
     unknown: bool = False
     outside: float = 0.0
+    looping: float = 0.0
     taped: float = 0.0
     weights: float = 0.0
     guessed: float = 0.0
@@ -96,7 +99,8 @@ class Work:
         self.nodes = min(self.nodes + share * often.nodes * other.nodes, _MOST)
         self.updates = min(self.updates + share * often.copies * other.updates, _MOST)
         self.unknown = self.unknown or other.unknown
-        self.outside = min(self.outside + times * other.outside, _MOST)
+        self.outside += times * other.outside
+        self.looping += times * other.looping
         self.derives = max(self.derives, min(often.copies * other.derives, _MOST))
         self.assigns = self.assigns or other.assigns
 
@@ -225,7 +229,11 @@ class Benefits:
         total = Work(unknown=opaque_call(frame) is not None, assigns=assigns)
         if total.unknown:
             places = [pos for pos in opaque_places(frame) if loop is None or loop in around.get(pos, ())]
-            total.outside = sum(self.counts.runs(frame, pos) for pos in places)
+            total.outside = costs.OUTSIDE * sum(self.counts.runs(frame, pos) for pos in places)
+        for pos, method in library_loops(frame):
+            if loop is None or loop in around.get(pos, ()):
+                total.looping += costs.LIBRARY_LOOPS.get(method, 0.0) * self.counts.runs(frame, pos)
+        total.outside += total.looping
         gradients = 0.0
         applied: list[tuple[float, str]] = []
         for pos in frame.ops:

@@ -7,15 +7,20 @@ from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at, definitions
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
+from hybridize.program.index import index_of
 
 _STEPS = 12
 
 
 def argument_slot(caller: Frame, pos: int, index: int, name: str, *, bound: bool) -> int:
-    """The slot of the argument for a parameter at a call, or -1 where the call does not show it."""
+    """The slot of the argument for a parameter at a call, or -1 where the call does not show it.
+
+    `generator[i]` calls `__getitem__`, too.
+    """
     call = call_at(caller.code, pos)
     if call is None:
-        return -1
+        subscripts = (item.index for item in index_of(caller.code).of(ir.Item) if item.position == pos)
+        return next(subscripts, -1) if index == 1 else -1
     for keyword, slot in call.keywords:
         if keyword == name:
             return int(slot)

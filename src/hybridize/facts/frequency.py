@@ -105,7 +105,7 @@ class Frequency:
             if is_root:
                 self.outside.add(callee.code)
             elif callee.code is not frame.code:
-                self._note(here, frame, pos, callee, _run_as(frame, pos, how))
+                self._note(here, frame, pos, callee, run_as(frame, pos, how))
         for pos, layer in functional_calls(self.solution, frame):
             self._note(here, frame, pos, layer, How.KERAS)
         for (code, how), (call, _) in here.items():
@@ -153,7 +153,7 @@ class Frequency:
         return sum(self.often.get(frame, 0.0) for frame in frames)
 
 
-def _run_as(frame: Frame, pos: int, how: How) -> How:
+def run_as(frame: Frame, pos: int, how: How) -> How:
     """How Keras runs what a call through it reaches; what a library calls back as the program is called once."""
     if how is not How.KERAS:
         return How.START if how is How.CALLBACK and starts_program(frame, pos) else how

@@ -34,6 +34,14 @@ def is_run_by_graph(frame: Frame, pos: int) -> bool:
     return any(_runs_graph(obj) for instr in _calls(frame, pos) for obj in frame.vals[instr.function] or ())
 
 
+def library_loops(frame: Frame) -> Iterator[tuple[int, str]]:
+    """The places of a function that have Keras loop over data with a model, in graphs or not, each with the method."""
+    for pos, calls in index_of(frame.code).calls.items():
+        objs = [obj for instr in calls for obj in frame.vals[instr.function] or ()]
+        names = {obj.func.rpartition(":")[2] for obj in objs if isinstance(obj, Bound) and isinstance(obj.func, str)}
+        yield from ((pos, method) for method in sorted(names & _LOOPS))
+
+
 def is_on_symbolic(frame: Frame, pos: int) -> bool:
     """Whether the call at a place gets or gives symbolic tensors: Keras notes what it does, for a functional model."""
     return any(symbolic(frame, instr) or _gets_symbolic(frame, instr) for instr in _calls(frame, pos))

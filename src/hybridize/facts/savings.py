@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from hybridize.domain.calls import IN_GRAPHS
 from hybridize.facts.benefit import Benefits
+from hybridize.facts.frequency import run_as
 from hybridize.facts.origins import starts_program
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -20,8 +22,6 @@ from hybridize.records import dataclass, replace
 
 #: Microseconds that a run must save, where it is known how long it is: less is not noticed, whatever its share.
 _LEAST: Final = 1e5
-#: Microseconds of a call of which it is not known what it does, beside what is known: it reads, simulates, draws.
-_OUTSIDE: Final = 1_000.0
 #: A run is known where less of it rests on sizes that are not.
 _GUESSED: Final = 0.05
 
@@ -30,11 +30,13 @@ _GUESSED: Final = 0.05
 class Share:
     """What is saved of the time of a run, at most 1, and the function or module that begins it.
 
-    `known` says that a program is seen to begin, and that all is known which its runs do that save anything.
+    `looping` is the share that the library's own loops over models take beside what they compute. `known` says that a
+    program is seen to begin, and that all is known which its runs do that save anything.
     """
 
     of: float
     start: Code
+    looping: float = 0.0
     known: bool = False
 
 
@@ -85,18 +87,18 @@ class Savings:
             for loop in self._outermost(frame, calls[frame], within):
                 now = before.around(frame, loop)
                 saved = max(now.eager - after.around(frame, loop).eager, 0.0)
-                whole = now.eager + _OUTSIDE * now.outside
+                whole = now.eager + now.outside
                 if saved < _LEAST and (within or frame.code.kind == "module") and not self._is_endless(frame, loop):
                     saved = 0.0
                 share = saved / whole if whole > 0 else 0.0
                 if share > 0:
                     known = known and not now.unknown and now.guessed < _GUESSED * now.eager
                 if share > best.of:
-                    best = Share(share, frame.code)
+                    best = Share(share, frame.code, now.looping / whole)
         return replace(best, known=known)
 
     def _calls(self, code: Code) -> dict[Frame, list[_Call]]:
-        """The calls that lead to a function, by the caller's contexts."""
+        """The calls that lead to a function, by the caller's contexts; those that are part of graphs save nothing."""
         above = self._above(code)
         wanted = {*above, code}
         result: dict[Frame, list[_Call]] = {}
@@ -105,7 +107,7 @@ class Savings:
                 found = [
                     _Call(pos, callee, self.benefits.times(frame, pos, how) > 0 or starts_program(frame, pos))
                     for (pos, callee), how in frame.calls.items()
-                    if callee.code in wanted and callee.code is not caller
+                    if callee.code in wanted and callee.code is not caller and run_as(frame, pos, how) not in IN_GRAPHS
                 ]
                 if found:
                     result[frame] = found

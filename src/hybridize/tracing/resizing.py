@@ -54,6 +54,16 @@ class Resizing:
         chosen = isinstance(made, ir.Call) and not _CHOOSE.isdisjoint(_names(frame, made))
         return chosen and self.resizes(frame, pos, slot)
 
+    def may_resize(self, frame: Frame, pos: int, slot: int) -> bool:
+        """Whether a slot holds something else each time, and no part that is cut as long each time (`x[i : i + 8]`)."""
+        index = index_of(frame.code)
+        item = index.source(slot)
+        if isinstance(item, ir.Item) and isinstance(cut := index.source(item.index), ir.Slice):
+            ends = [end for end in (cut.lower, cut.upper) if end != NO_SLOT and self.answers.moves(frame, pos, end)]
+            if len(ends) == 2 and not self._apart(frame, pos, *ends):
+                return False
+        return self.answers.moves(frame, pos, slot)
+
     def _slot(self, frame: Frame, pos: int, slot: int, depth: int, seen: _Seen) -> bool:
         index = index_of(frame.code)
         slot = index.original(slot)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown, Value
-from hybridize.domain.tensors import BATCH, DYNAMIC, VARIABLE
+from hybridize.domain.tensors import BATCH, DYNAMIC, UNRESOLVED, VARIABLE
 
 _DEPTH: Final = 2
 
@@ -19,6 +19,13 @@ def is_open(value: Value) -> bool:
 def has_computed_sides(value: Value) -> bool:
     """Whether a value holds tensors of known rank of which a size besides the first only a run knows: padded rows."""
     return any(tensor.shape is not None and DYNAMIC in tensor.shape[1:] for tensor in _tensors(value, _DEPTH))
+
+
+def has_unresolved(value: Value) -> bool:
+    """Whether a value holds tensors of which nobody knows whether their sizes are the same each time: no batches."""
+    return any(
+        each.kind != VARIABLE and (each.shape is None or UNRESOLVED in each.shape) for each in _tensors(value, _DEPTH)
+    )
 
 
 def _is_open(tensor: Tensor) -> bool:

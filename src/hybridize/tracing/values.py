@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import DIRECT
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOTTOM,
@@ -23,6 +24,8 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.domain.words import COMPARISONS
+from hybridize.facts.origins import passed_slots
+from hybridize.facts.symbolic import parameter_bit
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
@@ -109,6 +112,7 @@ def number(view: FrameView, slot: int) -> int:
     flow = control(view)
     found = flow.numbers.get(slot)
     if found is None:
+        flow.numbers[slot] = 0  # of a number that depends on itself
         may_be = any(isinstance(o, (Prim, Lit)) for o in view.value(slot))
         found = flow.numbers[slot] = _number(view, slot) | flow.tensor(slot) if may_be else 0
     return found
@@ -124,10 +128,14 @@ def _number(view: FrameView, slot: int) -> int:
         for each in todo:
             made = view.definition(each)
             if made is None:
+                found |= _passed(view, each)
                 continue
             if isinstance(made, ir.Call):
                 mask, more = _called(view, made)
                 found |= mask
+            elif isinstance(made, (ir.Iter, ir.Unpack)):
+                found |= _taken(view, each, made)
+                more = _parts(view, made)
             else:
                 more = _parts(view, made)
             for part in more:
@@ -138,6 +146,46 @@ def _number(view: FrameView, slot: int) -> int:
             break
         todo = following
     return found
+
+
+def _passed(view: FrameView, slot: int) -> int:
+    """The mask of a parameter that gets numbers made from tensors; of calls that pass others nothing is left of it."""
+    index = next((i for i, param in enumerate(view.code.params) if param.slot == slot), None)
+    if index is None:
+        return 0
+    calls = [(c, pos) for c in view.frame.callers if not c.gone for pos, callee in c.calls if callee is view.frame]
+    for caller, pos in calls:
+        above = FrameView(view.project, caller)
+        if any(number(above, each) for each in passed_slots(caller, pos, view.frame, index) or ()):
+            return parameter_bit(index)
+    return 0
+
+
+def _given_back(view: FrameView, made: ir.Call, place: int | None = None) -> int:
+    """The mask of the numbers that a function of the project makes of tensors: its result, or one place of a tuple."""
+    found = 0
+    for callee, how in view.callees(made.position):
+        if how in DIRECT and not has_tensor(callee.ret):
+            inner = FrameView(view.project, callee)
+            for each in index_of(callee.code).of(ir.Return):
+                mask = number(inner, each.value) if place is None else _at(inner, each.value, place)
+                found |= view.project.symbolic.lift(view.frame, made.position, callee, mask) if mask else 0
+    return found
+
+
+def _at(view: FrameView, slot: int, place: int) -> int:
+    """The mask of the number at a place of a tuple or list that is written out, or that a function gives back."""
+    made = view.definition(slot)
+    if isinstance(made, (ir.Tuple, ir.List)):
+        return number(view, made.elements[place][0]) if place < len(made.elements) else 0
+    return _given_back(view, made, place) if isinstance(made, ir.Call) and not view.names(made.function) else 0
+
+
+def _taken(view: FrameView, slot: int, made: ir.Iter | ir.Unpack) -> int:
+    """The mask of a number that comes out of a list or tuple."""
+    if isinstance(made, ir.Iter):
+        return inside(view, made.source)
+    return _at(view, made.source, made.targets.index(slot)) if slot in made.targets and made.star < 0 else 0
 
 
 def _parts(view: FrameView, made: Instr) -> list[int]:
@@ -168,6 +216,8 @@ def _called(view: FrameView, made: ir.Call) -> tuple[int, list[int]]:
             found |= own(view, slot)
     elif any(n in _ARITHMETIC for n in names):
         slots = list(arguments(made))
+    elif not names:
+        found = _given_back(view, made)
     return found, slots
 
 
@@ -177,7 +227,10 @@ def tensor_or_number(view: FrameView, slot: int) -> int:
 
 
 def inside(view: FrameView, slot: int, depth: int = 4) -> int:
-    """The mask of numbers made from tensors in a slot, or in the displays (`[float(t)]`, `{"a": int(t)}`) it holds."""
+    """The mask of numbers made from tensors in a slot, or in the displays and comprehensions that it holds.
+
+    Such are `[float(t)]`, `{"a": int(t)}`, `[int(t) for t in ts]`.
+    """
     found = number(view, slot)
     made = view.definition(slot)
     if made is None or not depth:
@@ -187,6 +240,8 @@ def inside(view: FrameView, slot: int, depth: int = 4) -> int:
         parts = [part for part, _ in made.elements]
     elif isinstance(made, ir.Dict):
         parts = [part for _, part in made.entries]
+    if isinstance(made, (ir.List, ir.Set)):
+        parts += [each.value for each in index_of(view.code).of(ir.Append) if each.owner == slot]
     for part in parts:
         found |= inside(view, part, depth - 1)
     return found

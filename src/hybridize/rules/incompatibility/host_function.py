@@ -23,7 +23,9 @@ _STATIC: Final = frozenset(
     "np.shape np.ndim np.isscalar np.iterable np.dtype np.issubdtype np.result_type np.broadcast_shapes".split()
 )
 #: Functions that would take a symbolic tensor but not a number made from one.
-_NUMBERS: Final = frozenset({"builtins.round", "builtins.chr", "builtins.divmod", "builtins.hash"})
+_NUMBERS: Final = frozenset(
+    {f"builtins.{name}" for name in ("round", "chr", "divmod", "hash", "bytes", "bytearray")} | {"itertools.islice"}
+)
 
 
 def on_host(name: str) -> bool:

@@ -10,10 +10,10 @@ from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.words import NUMBER_CLASSES
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code
+from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import operands
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes, operators
-from hybridize.tracing.values import argument, elements, has_tensor, number, own, tensor_or_number
+from hybridize.tracing.values import argument, elements, has_tensor, inside, number, own, tensor_or_number
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 #: Sequences that Python itself indexes.
@@ -21,12 +21,17 @@ _SEQUENCES: Final = frozenset({"list", "tuple", "deque", "bytearray"})
 _TRUTHS: Final = frozenset({"builtins.bool", "operator.truth"})
 _MAP: Final = "builtins.map"
 _POSITIONS: Final = frozenset({"builtins.list.pop", "builtins.list.insert"})
-#: Methods that look their argument up by its hash.
-_KEYS: Final = frozenset(
-    {f"builtins.dict.{name}" for name in ("get", "pop", "setdefault", "__contains__", "__getitem__")}
-    | {f"builtins.{kind}.{name}" for kind in ("set", "frozenset") for name in ("add", "discard", "remove")}
+#: What looks its argument up by its hash, or what that holds.
+_KEYS: Final = (
+    frozenset(
+        {f"builtins.dict.{name}" for name in ("get", "pop", "setdefault", "fromkeys", "__contains__", "__getitem__")}
+    )
+    | {f"builtins.{kind}.{name}" for kind in ("set", "frozenset") for name in ("union", "intersection", "difference")}
+    | {f"builtins.set.{name}" for name in ("add", "discard", "remove", "update")}
+    | {"builtins.set", "builtins.frozenset", "collections.Counter", "collections.Counter.update"}
 )
-_HASHED: Final = frozenset({"dict", "set", "frozenset"})
+_PAIRS: Final = frozenset({"builtins.dict", "builtins.dict.update", "collections.OrderedDict"})
+_HASHED: Final = ("dict", "Dict", "Counter", "set")
 #: What Python numbers have and tensors do not.
 _OF_NUMBERS: Final = frozenset(
     "is_integer as_integer_ratio bit_length bit_count to_bytes hex conjugate numerator denominator real imag".split()
@@ -63,9 +68,9 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         if needs:
             yield Hit(instr.position, f"gives a tensor as `{name}`, which must be a Python int", needs)
     elif not _KEYS.isdisjoint(names):
-        needs = number(view, argument(instr, 0))
-        if needs:
-            yield Hit(instr.position, _KEYED, needs)
+        yield from _keyed(instr, inside(view, argument(instr, 0)))
+    elif not _PAIRS.isdisjoint(names):
+        yield from _keyed(instr, _first_of_pairs(view, argument(instr, 0)))
     elif not _POSITIONS.isdisjoint(names):
         needs = tensor_or_number(view, argument(instr, 0))
         if needs:
@@ -75,12 +80,33 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
 _KEYED: Final = "looks up or keeps a number made from a tensor by its hash: in a graph it is a tensor, which has none"
 
 
+def _keyed(instr: Instr, needs: int) -> Iterator[Hit]:
+    if needs:
+        yield Hit(instr.position, _KEYED, needs)
+
+
+def _first_of_pairs(view: FrameView, slot: int) -> int:
+    """The mask of the numbers among the keys in `[(key, value)]` or `zip(keys, values)`."""
+    made = view.definition(slot)
+    if isinstance(made, ir.Call):
+        return inside(view, argument(made, 0)) if "builtins.zip" in view.names(made.function) else 0
+    pairs = [part for part, _ in made.elements] if isinstance(made, (ir.List, ir.Tuple)) else []
+    pairs += [each.value for each in index_of(view.code).of(ir.Append) if each.owner == slot]
+    needs = 0
+    for pair in map(view.definition, pairs):
+        if isinstance(pair, (ir.Tuple, ir.List)) and pair.elements:
+            needs |= inside(view, pair.elements[0][0])
+    return needs
+
+
+def _by_hash(value: Value) -> bool:
+    return any(isinstance(o, Container) and o.kind.endswith(_HASHED) for o in value)
+
+
 def member(view: FrameView, instr: ir.Compare) -> Iterator[Hit]:
     """`int(t) in {1, 2}`."""
-    if any(isinstance(o, Container) and o.kind in _HASHED for o in view.value(instr.right)):
-        needs = number(view, instr.left)
-        if needs:
-            yield Hit(instr.position, _KEYED, needs)
+    if _by_hash(view.value(instr.right)):
+        yield from _keyed(instr, inside(view, instr.left))
 
 
 def display(view: FrameView, instr: ir.Dict | ir.Set) -> Iterator[Hit]:
@@ -88,9 +114,24 @@ def display(view: FrameView, instr: ir.Dict | ir.Set) -> Iterator[Hit]:
     needs = 0
     for slot, _ in instr.entries if isinstance(instr, ir.Dict) else instr.elements:
         if slot >= 0:
-            needs |= number(view, slot)
-    if needs:
-        yield Hit(instr.position, _KEYED, needs)
+            needs |= inside(view, slot)
+    yield from _keyed(instr, needs)
+
+
+def added(view: FrameView, instr: ir.Append | ir.Put) -> Iterator[Hit]:
+    """`{int(t) for t in ts}`, `{int(t): t for t in ts}`."""
+    if isinstance(instr, ir.Put):
+        yield from _keyed(instr, inside(view, instr.key))
+    elif _by_hash(view.value(instr.owner)):
+        yield from _keyed(instr, inside(view, instr.value))
+
+
+def change(view: FrameView, instr: ir.SetItem | ir.DelItem) -> Iterator[Hit]:
+    """`d[int(t)] = 1`, `del d[int(t)]`, `items[int(t)] = 1`."""
+    if _by_hash(view.value(instr.owner)):
+        yield from _keyed(instr, inside(view, instr.index))
+    else:
+        yield from _indexed(view, instr, instr.owner, instr.index)
 
 
 def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
@@ -108,7 +149,10 @@ def _is_scalar(value: Value) -> bool:
 
 def item(view: FrameView, instr: ir.Item) -> Iterator[Hit]:
     """A Python sequence or array, indexed or sliced by a tensor."""
-    owner, index = instr.source, instr.index
+    yield from _indexed(view, instr, instr.source, instr.index)
+
+
+def _indexed(view: FrameView, instr: Instr, owner: int, index: int) -> Iterator[Hit]:
     value = view.value(owner)
     if not value or not _indexed_by_python(view, owner, value):
         return
@@ -223,15 +267,20 @@ RULE = Rule(
     act="keep it a tensor (`tf.gather`, `tf.cond`, `tf.range`), or pass a Python number",
     details="""`bool(t)`, an index into a list, a tuple, a string, a dict or an array, and a repeat count all need a
 value, and a symbolic tensor has none. `int(t)` and `float(t)` do not help: AutoGraph turns them into
-operations, so that their results are symbolic as well, and have neither a hash nor a number's methods.
+operations, so that their results are symbolic as well, and have neither a hash nor a number's methods: such a
+number is no key of a dictionary and no member of a set, whatever function it was passed to or comes from.
 Gather from a tensor instead (`tf.gather(tf.constant(weights), i)`), use `tf.cond`, or a plain `if` on
 the tensor. NumPy scalars that arrive as arguments become tensors too.""",
     root=arrays,
     triggers={
-        ir.Call: Where(call, names=(_TRUTHS | _POSITIONS | _KEYS | _PYTHON_INTS.keys() | {_MAP}).__contains__),
+        ir.Call: Where(call, names=(_TRUTHS | _POSITIONS | _KEYS | _PAIRS | _PYTHON_INTS.keys() | {_MAP}).__contains__),
         ir.Compare: operators(member, "in", "not in"),
         ir.Set: display,
         ir.Dict: display,
+        ir.Append: added,
+        ir.Put: added,
+        ir.SetItem: change,
+        ir.DelItem: change,
         ir.Attr: attributes(attribute, _OF_NUMBERS),
         ir.Item: item,
         ir.Binary: operators(repeat, "*"),
@@ -246,6 +295,35 @@ def target(x):
 r1 = target(tf.constant(1.0))
 """,
             line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def put(best, kind, score):
+    best[kind] = max(score, best.get(kind, 0.0))
+def target(boxes):
+    best = {}
+    for box in (boxes[0], boxes[1]):
+        put(best, int(box[1]), float(box[0]))
+    return tf.constant(len(best))
+r1 = target(tf.constant([[0.5, 1.0], [0.75, 2.0]]))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def kind(x):
+    return int(x), x
+def target(x, y):
+    a, _ = kind(x)
+    b, _ = kind(y)
+    return x + len({each for each in [a, b]})
+r1 = target(tf.constant(1.0), tf.constant(1.5))
+""",
+            line=7,
             outcome=Outcome.RAISES,
         ),
         Example(
@@ -313,6 +391,20 @@ r1 = target(array, tf.constant(0.0))
         Example(
             """\
 import tensorflow as tf
+def put(rows, place, row):
+    rows[place] = row
+def target(x):
+    rows = {}
+    for i in range(int(x.shape[0])):
+        put(rows, i, x[i])
+    put(rows, len(x), float(x[0]))
+    return rows[0] + rows[2] + len({int(i) for i in rows})
+r1 = target(tf.constant([3.0, 4.0]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
 def target(x):
     array = tf.TensorArray(tf.float32, 2, clear_after_read=False).unstack(x)
     total = 0.0
@@ -343,4 +435,5 @@ r1 = target(tf.constant([3.0, 4.0]), tf.constant(1))
         ),
     ),
     reference="semantics.md R8",
+    known_problems="A number that is kept in a field before it is a key is not followed.",
 )
