@@ -80,7 +80,7 @@ class Savings:
         is_made = code in made.hybrid
         before = made.where(made.hybrid - {code}, calls) if is_made else made
         after = made if is_made else made.where(made.hybrid | {code}, calls)
-        starts = self._starts(calls)
+        starts, repeated = self._starts(calls), self._repeated(calls)
         known = any(frame.code.kind == "module" for frame in starts)
         best = Share(0.0, next((frame.code for frame in starts), code))
         for frame, within in starts.items():
@@ -88,7 +88,8 @@ class Savings:
                 now = before.around(frame, loop)
                 saved = max(now.eager - after.around(frame, loop).eager, 0.0)
                 whole = now.eager + now.outside
-                if saved < _LEAST and (within or frame.code.kind == "module") and not self._is_endless(frame, loop):
+                sure = frame.code not in repeated and self._is_endless(frame, loop)
+                if saved < _LEAST and (within or frame.code.kind == "module") and not sure:
                     saved = 0.0
                 share = saved / whole if whole > 0 else 0.0
                 if share > 0:
@@ -146,6 +147,19 @@ class Savings:
                     starts[call.callee] = True
                     todo.append(call.callee)
         return starts
+
+    def _repeated(self, calls: dict[Frame, list[_Call]]) -> set[Code]:
+        """What loops call, directly or not: its loops are a part of longer runs, unless they are known to be long."""
+        found = {
+            c.callee.code for frame, made in calls.items() for c in made if c.is_own and self._around(frame, c.pos)
+        }
+        todo = list(found)
+        while todo:
+            code = todo.pop()
+            inner = {c.callee.code for frame, made in calls.items() if frame.code is code for c in made if c.is_own}
+            todo += inner - found
+            found |= inner
+        return found
 
     def _outermost(self, frame: Frame, found: list[_Call], within: bool) -> list[ir.Loop | None]:
         """The outermost loops around some calls, and the whole of a function."""
