@@ -52,7 +52,7 @@ class _Call:
 class Savings:
     """Answers by the callers that were noted of each function; `is_open` tells code of libraries.
 
-    Who uses a library begins with any of its functions: callers there are looked at, theirs are not.
+    Who uses a library begins with any of its functions that nothing here calls.
     """
 
     def __init__(self, benefits: Benefits, is_open: Callable[[Code], bool]) -> None:
@@ -120,11 +120,15 @@ class Savings:
         todo = [code]
         while todo:
             each = todo.pop()
-            if each is code or not self.is_open(each):
+            if each is code or not self._is_way_in(each):
                 new = [c for c in self._callers.get(each, ()) if c not in found and c is not code]
                 found.update(dict.fromkeys(new))
                 todo += new
         return list(found)
+
+    def _is_way_in(self, code: Code) -> bool:
+        """Whether who uses a library begins with a function: what eager code here calls is a part of what that does."""
+        return self.is_open(code) and not self._callers.get(code)
 
     def _starts(self, calls: dict[Frame, list[_Call]]) -> dict[Frame, bool]:
         """The contexts that begin a run: nobody calls them, others do, or no loop is around their calls.
@@ -136,7 +140,7 @@ class Savings:
         starts = {
             frame: frame.code.kind != "module" and not self.is_open(frame.code)
             for frame in calls
-            if frame.code not in called or self.is_open(frame.code)
+            if frame.code not in called or self._is_way_in(frame.code)
         }
         starts |= {c.callee: True for found in calls.values() for c in found if not c.is_own and c.callee in calls}
         todo = list(starts)
