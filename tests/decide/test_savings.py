@@ -155,3 +155,59 @@ def test_half_a_millisecond_a_call_counts_where_all_is_known(
 ) -> None:
     network = _NETWORK.format(imports=imports).replace("range(20)", "range(16)")
     assert chosen(tmp_path, network + f"    while True:\n        act(tf.cast({inputs}, tf.float32))\n") == made
+
+
+@pytest.mark.parametrize(("size", "made"), [(3000, []), (3, ["part"])])
+def test_the_rows_of_one_batch_are_no_run_where_a_loop_brings_batches(
+    tmp_path: Path, size: int, made: list[str]
+) -> None:
+    """The first call, before the loop, goes over the rows of a batch, too: that is as little of a run as later ones."""
+    source = f"""
+        import tensorflow as tf
+        history, much = [], tf.ones([{size}, {size}])
+        def part(x):
+            for _ in range(60):
+                x = tf.sin(x) + tf.tanh(x)
+            return x
+        def targets(x):
+            return [part(x) for _ in range(int(tf.reduce_sum(x)))]
+        def forward(x):
+            history.append(float(tf.reduce_sum(much @ much)))
+            return targets(x)
+        data = tf.data.Dataset.from_tensor_slices(tf.ones([1000, 4, 8]))
+        forward(tf.ones([4, 8]))
+        for x in data:
+            forward(x)
+    """
+    assert chosen(tmp_path, source) == made
+
+
+def test_nobody_begins_with_what_keras_calls(tmp_path: Path) -> None:
+    """A library's loss runs for a batch: what it is a part of is the step, not what somebody else begins with it."""
+    (tmp_path / "setup.py").write_text("from setuptools import setup\nsetup(name='losses', packages=['losses'])\n")
+    (tmp_path / "losses").mkdir()
+    (tmp_path / "losses" / "__init__.py").write_text(
+        textwrap.dedent(
+            """
+            import tensorflow as tf
+            kept = []
+            def part(x):
+                for _ in range(60):
+                    x = tf.sin(x) + tf.tanh(x)
+                return x
+            class Loss(tf.keras.losses.Loss):
+                def call(self, y_true, y_pred):
+                    kept.append(1)
+                    return tf.reduce_mean(tf.square(part(y_true) - part(y_pred)), axis=-1)
+            """
+        )
+    )
+    source = """
+        import tensorflow as tf
+        from losses import Loss
+        loss, much = Loss(), tf.ones([{size}, {size}])
+        for x in tf.data.Dataset.from_tensor_slices(tf.ones([1000, 4, 8])):
+            print(loss(x, x * 2.0), much @ much)
+    """
+    assert chosen(tmp_path, source.replace("{size}", "3000")) == []
+    assert chosen(tmp_path, source.replace("{size}", "3")) == ["part"]

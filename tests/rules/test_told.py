@@ -538,3 +538,36 @@ def main():
 main()
 """
     assert set(told(tmp_path, source, "HY304")) <= {"info"}
+
+
+#: A graph gets one number after the other, and changes a list in a loop; only a function that nobody runs calls it.
+UNUSED = """
+@tf.function
+def rows(x, size):
+    seen = []
+    for row in x:
+        seen.append(row * size)
+    return tf.stack(seen)
+def each():
+    for size in range(1, 100):
+        print(rows(tf.ones([3, 2]), size))
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, "error"),  # nobody knows who runs it
+        ({"other.py": "def run(x):\n    return x\nprint(run(1))\n"}, "info"),  # the program does not
+        ({"other.py": "import main\nmain.each()\n"}, "error"),
+    ],
+)
+def test_what_stands_in_a_file_that_no_program_imports_informs(
+    files: dict[str, str], expected: str, tmp_path: Path
+) -> None:
+    (tmp_path / "main.py").write_text(TF + UNUSED, "utf-8")
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    found = {f.code: f.severity.value for f in analyze([tmp_path], Config()).findings}
+    assert found["HY318"] == expected
+    assert found["HY101"] == ("info" if expected == "info" else "warning")

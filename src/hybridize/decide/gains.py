@@ -96,9 +96,9 @@ class Gains:
         self.savings.note(code, callers)
 
     def _is_way_in(self, code: Code) -> bool:
-        """Whether those who use a library may begin with a function: not with one that another makes."""
+        """Whether who uses a library may begin with a function: not with one that another makes, or a library calls."""
         nested = code.parent is not None and code.parent.kind == "function"
-        return self.roles.of(code.path) is Role.LIBRARY and not nested
+        return self.roles.of(code.path) is Role.LIBRARY and not nested and self.contracts.override(code) is None
 
     def _is_open(self, code: Code) -> bool:
         """Whether callers elsewhere count that nobody sees; a library that calls it back runs graphs."""

@@ -52,7 +52,7 @@ class _Call:
 class Savings:
     """Answers by the callers that were noted of each function; `is_open` tells code of libraries.
 
-    Who uses a library begins with any of its functions: callers there are looked at, theirs are not.
+    Who uses a library begins with any of its functions that nothing here calls.
     """
 
     def __init__(self, benefits: Benefits, is_open: Callable[[Code], bool]) -> None:
@@ -80,7 +80,7 @@ class Savings:
         is_made = code in made.hybrid
         before = made.where(made.hybrid - {code}, calls) if is_made else made
         after = made if is_made else made.where(made.hybrid | {code}, calls)
-        starts = self._starts(calls)
+        starts, repeated = self._starts(calls), self._repeated(calls)
         known = any(frame.code.kind == "module" for frame in starts)
         best = Share(0.0, next((frame.code for frame in starts), code))
         for frame, within in starts.items():
@@ -88,7 +88,8 @@ class Savings:
                 now = before.around(frame, loop)
                 saved = max(now.eager - after.around(frame, loop).eager, 0.0)
                 whole = now.eager + now.outside
-                if saved < _LEAST and (within or frame.code.kind == "module") and not self._is_endless(frame, loop):
+                sure = frame.code not in repeated and self._is_endless(frame, loop)
+                if saved < _LEAST and (within or frame.code.kind == "module") and not sure:
                     saved = 0.0
                 share = saved / whole if whole > 0 else 0.0
                 if share > 0:
@@ -119,11 +120,15 @@ class Savings:
         todo = [code]
         while todo:
             each = todo.pop()
-            if each is code or not self.is_open(each):
+            if each is code or not self._is_way_in(each):
                 new = [c for c in self._callers.get(each, ()) if c not in found and c is not code]
                 found.update(dict.fromkeys(new))
                 todo += new
         return list(found)
+
+    def _is_way_in(self, code: Code) -> bool:
+        """Whether who uses a library begins with a function: what eager code here calls is a part of what that does."""
+        return self.is_open(code) and not self._callers.get(code)
 
     def _starts(self, calls: dict[Frame, list[_Call]]) -> dict[Frame, bool]:
         """The contexts that begin a run: nobody calls them, others do, or no loop is around their calls.
@@ -135,7 +140,7 @@ class Savings:
         starts = {
             frame: frame.code.kind != "module" and not self.is_open(frame.code)
             for frame in calls
-            if frame.code not in called or self.is_open(frame.code)
+            if frame.code not in called or self._is_way_in(frame.code)
         }
         starts |= {c.callee: True for found in calls.values() for c in found if not c.is_own and c.callee in calls}
         todo = list(starts)
@@ -146,6 +151,19 @@ class Savings:
                     starts[call.callee] = True
                     todo.append(call.callee)
         return starts
+
+    def _repeated(self, calls: dict[Frame, list[_Call]]) -> set[Code]:
+        """What loops call, directly or not: its loops are a part of longer runs, unless they are known to be long."""
+        found = {
+            c.callee.code for frame, made in calls.items() for c in made if c.is_own and self._around(frame, c.pos)
+        }
+        todo = list(found)
+        while todo:
+            code = todo.pop()
+            inner = {c.callee.code for frame, made in calls.items() if frame.code is code for c in made if c.is_own}
+            todo += inner - found
+            found |= inner
+        return found
 
     def _outermost(self, frame: Frame, found: list[_Call], within: bool) -> list[ir.Loop | None]:
         """The outermost loops around some calls, and the whole of a function."""

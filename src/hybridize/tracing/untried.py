@@ -38,7 +38,8 @@ def is_never_made(function: FunctionView) -> bool:
 
 def is_never_run(function: FunctionView) -> bool:
     """Whether the project runs other functions, and neither it nor who imports it runs this one: what is left of
-    something, or not yet in use. Where nothing is run at all, nobody knows."""
+    something, or not yet in use. Where nothing is run at all, nobody knows; a part of a project is a file, with what it
+    imports, that the rest has nothing to do with."""
     project = function.project
     if function.facts.reached or _runs_nothing(project):
         return False
@@ -48,7 +49,9 @@ def is_never_run(function: FunctionView) -> bool:
 def _runs_nothing(project: ProjectView) -> bool:
     def find() -> bool:
         reached = project.solution.reached
-        return not any(code.kind == "function" and not project.roles.is_test(code.path) for code in reached)
+        return project.solution.program.alone and not any(
+            code.kind == "function" and not project.roles.is_test(code.path) for code in reached
+        )
 
     return project.shared("runs nothing", find)
 

@@ -17,7 +17,8 @@ def scan(project: ProjectView) -> Iterator[Hit]:
         for frame, pos, name in places if path not in off else ():
             asked = is_test_path(path) or project.roles.is_test(path) or is_asked_for(frame, pos)
             level = Level.INFO if asked else None
-            yield Hit(pos, f"`{name}` runs every hybrid function eagerly", path=path, level=level)
+            said = f"`{name}` runs every hybrid function eagerly; one that does not work as a graph raises without it"
+            yield Hit(pos, said, path=path, level=level)
 
 
 RULE = Rule(
@@ -26,10 +27,12 @@ RULE = Rule(
     category=Category.DEBUGGABILITY,
     outcome=Outcome.SLOWS,
     summary="`run_functions_eagerly(True)` is left in the program: no function runs as a graph.",
-    act="remove it, or switch it off again where the debugging ends",
+    act="mend what does not work as a graph, then remove it, or switch it off again where the debugging ends",
     details="""The switch is meant for debugging. It makes every `tf.function` of the process run line by line,
-so all that graphs gain is lost, and nothing says so. Remove it, or switch it off again when the debugging is
-done.""",
+so all that graphs gain is lost, and nothing says so. It is also left where a function does not work as a graph
+(`.numpy()`, Python lists in loops, shapes that only a run knows): that raises without it, so look at the findings of
+the hybrid functions first, or take their decorators away. Otherwise remove it, or switch it off again when the
+debugging is done.""",
     level=Level.WARNING,
     blocks=frozenset(),
     project=scan,
@@ -83,6 +86,6 @@ tf.config.run_functions_eagerly(False)
         ),
     ),
     known_problems="""A switch that is meant to stay is reported as well: all four findings of one sample were of
-that kind.""",
+that kind, and in five of eight of another it works around code that a graph refuses; which it is, is not looked at.""",
     reference="semantics.md, Issue threads; the study: debuggability",
 )
