@@ -48,10 +48,11 @@ def main() -> None:
     parser.add_argument("database", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--seed", default="hybridize-study-23-strata")
+    parser.add_argument("--draw", default="", help="a further draw from the same parts: its name")
     args = parser.parse_args()
     connection = sqlite3.connect(args.database)
     connection.row_factory = sqlite3.Row
-    drawn = draw(connection, args.seed)
+    drawn = draw(connection, args.seed, args.draw)
     args.out.mkdir(parents=True, exist_ok=True)
     with (args.out / "drawn.tsv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
@@ -66,7 +67,7 @@ def main() -> None:
             write(args.out / f"{part}-{sheet // PER_SHEET + 1}", rows[sheet : sheet + PER_SHEET])
 
 
-def draw(connection: sqlite3.Connection, seed: str) -> list[tuple[str, str, str, sqlite3.Row]]:
+def draw(connection: sqlite3.Connection, seed: str, name: str) -> list[tuple[str, str, str, sqlite3.Row]]:
     """Number, part, stratum and changeset; in each part in an order that says nothing of the stratum."""
 
     def order(text: str) -> str:
@@ -80,10 +81,12 @@ def draw(connection: sqlite3.Connection, seed: str) -> list[tuple[str, str, str,
         " FROM changeset c JOIN repository r ON r.id = c.repository_id"
     ).fetchall()
     pools: dict[tuple[str, str], list[sqlite3.Row]] = {}
-    for row in sorted(rows, key=lambda row: order(row["sha"])):
+    for row in sorted(rows, key=lambda row: order(name + row["sha"])):
         stratum = stratum_of(diff(row))
-        if stratum and row["sha"] not in taken:
-            taken.add(row["sha"])
+        # A commit that was rebased has another hash, but the same author's time and subject.
+        twin = f"{row['name']} {row['authored_at']} {row['subject']}"
+        if stratum and not taken & {row["sha"], twin}:
+            taken |= {row["sha"], twin}
             part = "unseen" if int(order(repository_name(row)), 16) % 2 else "develop"
             pools.setdefault((part, stratum), []).append(row)
     found = []
@@ -98,7 +101,7 @@ def draw(connection: sqlite3.Connection, seed: str) -> list[tuple[str, str, str,
                     left -= 1
                     chosen.append((stratum, row))
         chosen.sort(key=lambda item: order(item[1]["sha"]))
-        found += [(f"{part[0]}s{n:03}", part, stratum, row) for n, (stratum, row) in enumerate(chosen, 1)]
+        found += [(f"{part[0]}s{name}{n:03}", part, stratum, row) for n, (stratum, row) in enumerate(chosen, 1)]
     return found
 
 
