@@ -48,7 +48,7 @@ KINDS: Final[tuple[Kind, ...]] = (
 COMMENT: Final = "a comment"
 """Where a use was before it came back, if not in the history."""
 REWRITE: Final = 3
-"""Where so many times more functions came or went whole than were changed, the changeset is a rewrite."""
+"""Where so many times more functions came or went whole than were changed, in files that stay, it is a rewrite."""
 REVERTING: Final = ("revert", "undo", "restore", "bring back", "put back", "re-add", "readd", "back out")
 
 
@@ -120,7 +120,7 @@ def examine(
     """What happened, and the kinds that may be meant by it with their evidence; the primary one is among them."""
     events = compare(pairs)
     strong = [e for e in events if not e.weak]
-    active = [e for e in strong if e.kind != "same" or _carried(e) or _conditions(e)]
+    active = [e for e in strong if e.kind != "same" or _carried(e) or _conditions(e) or _roles(e)]
     respelled = any(sorted(u.text for u in e.before) != sorted(u.text for u in e.after) for e in strong)
     if not active and not respelled:
         # An alias or a mention counts only where it is all there is; not if existing uses just go by it now.
@@ -138,12 +138,22 @@ def examine(
 
 def _carried(event: Event) -> bool:
     """Whether a use goes along with its function to another place or name, or becomes another kind of use."""
-    if event.kind != "same" or event.weak:
+    if event.weak or not event.before or not event.after:
         return False
-    old, new = event.function_before, event.function_after
-    if {use.role for use in event.before} != {use.role for use in event.after}:
+    if _roles(event) == "turned":
         return True
-    return event.moved and (old is None or new is None or _owner(old) != _owner(new) or event.other_file)
+    old, new = event.function_before, event.function_after
+    return event.kind == "same" and event.moved and (old is None or new is None or _owner(old) != _owner(new) or event.other_file)
+
+
+def _roles(event: Event) -> Literal["", "turned", "fewer", "more"]:
+    """What became of the kinds of uses: a decorator turns into a call, or one of the two goes or joins."""
+    before, after = ({use.role for use in side} for side in (event.before, event.after))
+    if not before or not after or before == after:
+        return ""
+    if before & after:
+        return "fewer" if after < before else "more"
+    return "turned"
 
 
 def _owner(function: Function) -> str:
@@ -210,15 +220,8 @@ class Groups:
 
     def counts(self) -> dict[str, int]:
         """How many functions each thing happened to."""
-        return {
-            "added": len(self.added),
-            "removed": len(self.removed),
-            "signature": len(self.signature),
-            "argument": len(self.argument),
-            "new": len(self.new),
-            "gone": len(self.gone),
-            "carried": len(self.carried),
-        }
+        names = ("added", "removed", "signature", "argument", "new", "gone", "carried")
+        return {name: _functions(getattr(self, name)) for name in names}
 
     def features(self, message: str, upgraded: bool) -> dict[str, float]:
         """What the model of confidence looks at."""
@@ -237,32 +240,34 @@ class Groups:
 
     def primary(self, message: str) -> Kind:
         """The one kind that a rater would most likely name."""
-        arguments = len(self.signature) + len(self.argument)
-        argument_kind: Kind = "add_signature" if len(self.signature) >= len(self.argument) else "change_argument"
-        changed = len(self.added) + len(self.removed) + arguments
+        n = self.counts()
+        arguments = n["signature"] + n["argument"]
+        argument_kind: Kind = "add_signature" if n["signature"] >= n["argument"] else "change_argument"
+        changed = n["added"] + n["removed"] + arguments
         if self.relocated():
-            gained, lost = len(self.added) or len(self.new), len(self.removed) or len(self.gone)
-            if max(gained, lost) <= 3 * min(gained, lost):
+            gained, lost = n["added"] or n["new"], n["removed"] or n["gone"]
+            if arguments <= max(gained, lost) <= 3 * min(gained, lost):
                 return "relocate"
-        whole = len(self.new) + len(self.gone)
-        if changed and changed >= len(self.carried) and whole < REWRITE * changed:
-            most = max(len(self.added), len(self.removed), arguments)
-            if len(self.added) == most:
-                return self._add()
+        rewritten = _functions(e for e in (*self.new, *self.gone) if not e.whole_file)
+        if changed and changed >= n["carried"] and rewritten < REWRITE * changed:
+            most = max(n["added"], n["removed"], arguments)
+            if n["added"] == most:
+                return self._add(message)
             return argument_kind if arguments == most else "remove_decorator"
-        if len(self.carried) > max(whole, changed):
+        if self.carried and n["carried"] >= max(n["new"], n["gone"], changed):
             return "relocate"
         # Code that came or went as a whole: of interest only if the message says so; a test is a test.
         tests = all("test" in event.path.lower() for event in (*self.new, *self.gone))
         if not changed and not tests and suggest_model.asks(message, sorted(self.keyword.spellings)):
-            if self.new and len(self.new) >= 2 * len(self.gone):
-                return self._add()
-            if self.gone and len(self.gone) >= 3 * len(self.new):
+            if self.new and n["new"] >= 2 * n["gone"]:
+                return self._add(message)
+            if self.gone and n["gone"] >= 3 * n["new"]:
                 return "remove_decorator"
-        return "upgrade_library" if self.upgraded and not whole and not changed else "other"
+        return "upgrade_library" if self.upgraded and not self.new and not self.gone and not changed else "other"
 
-    def _add(self) -> Kind:
-        return "re_add" if 2 * len(self.again) >= len(self.added or self.new) and self.again else "add_decorator"
+    def _add(self, message: str) -> Kind:
+        again = self.again and 2 * len(self.again) >= len(self.added or self.new)
+        return "re_add" if again or suggest_model.returns(message, sorted(self.keyword.spellings)) else "add_decorator"
 
     def evidence(self) -> dict[Kind, tuple[Evidence, ...]]:
         again = {id(event) for event, _ in self.again}
@@ -289,16 +294,22 @@ class Groups:
         return found
 
 
+def _functions(events: Iterable[Event]) -> int:
+    """How many functions they are about: what is wrapped at six places is one."""
+    return len({(event.path, event.name) for event in events})
+
+
 def _group(event: Event, keyword: Keyword) -> str:
     """The field of `Groups` that an event belongs to."""
     if event.kind == "add":
         return "added" if event.existed else "new"
     if event.kind == "remove":
         return "removed" if event.exists else "gone"
-    if event.kind == "same" and not _carried(event) and _conditions(event):
-        return "removed" if any(use.condition for use in event.after) else "added"
-    if event.kind == "same":
+    if _carried(event):
         return "carried"
+    if event.kind == "same" and (_conditions(event) or _roles(event)):
+        less = _roles(event) == "fewer" or (not _roles(event) and any(use.condition for use in event.after))
+        return "removed" if less else "added"
     return "signature" if _gains_signature(event, keyword) else "argument"
 
 
@@ -312,12 +323,16 @@ def _gains_signature(event: Event, keyword: Keyword) -> bool:
 
 def _near(lost: Iterable[Event], got: Iterable[Event]) -> bool:
     """Whether some loss and some gain are in the same file, or in methods of one name (pulled up, pushed down)."""
-    names = {_leaf(e) for e in lost if "." in e.name} & {_leaf(e) for e in got if "." in e.name}
+    names = {_leaf(n) for n in map(_name_before, lost) if "." in n} & {_leaf(e.name) for e in got if "." in e.name}
     return bool(names or {e.path for e in lost} & {e.path for e in got})
 
 
-def _leaf(event: Event) -> str:
-    return event.name.partition("#")[0].rpartition(".")[2]
+def _name_before(event: Event) -> str:
+    return event.function_before.qualname if event.function_before else event.name
+
+
+def _leaf(name: str) -> str:
+    return name.partition("#")[0].rpartition(".")[2]
 
 
 def _gained(event: Event) -> Evidence:
