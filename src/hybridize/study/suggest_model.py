@@ -114,4 +114,6 @@ def asks(message: str, names: Sequence[str]) -> bool:
 def returns(message: str, names: Sequence[str]) -> bool:
     """Whether the message says that a use comes back."""
     api = "|".join([*map(re.escape, names), "decorator"])
-    return bool(re.search(rf"(?:{api})\W+back\b|\bre-?add\w*\W+(?:[\w`@]+\W+){{0,3}}?[`@]*(?:{api})", message, re.IGNORECASE))
+    return bool(
+        re.search(rf"(?:{api})\W+back\b|\bre-?add\w*\W+(?:[\w`@]+\W+){{0,3}}?[`@]*(?:{api})", message, re.IGNORECASE)
+    )
