@@ -178,7 +178,7 @@ def _greedy(
             total = size + other.total()
             # Two empty bodies (one-liners) are alike if their names are.
             score = 2 * (bag & other).total() / total if total else float(old.function.name == new.function.name)
-            if score >= threshold((old.function, new.function, min(size, other.total()))):
+            if score == 1 and total == 2 or score >= threshold((old.function, new.function, min(size, other.total()))):
                 same_name = old.function.name == new.function.name
                 scored.append((-score - 0.2 * same_name, old.file != new.file, abs(i - j), i, j))
     match, taken_old, taken_new = [], set(), set()

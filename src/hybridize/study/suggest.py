@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -143,7 +144,11 @@ def _carried(event: Event) -> bool:
     if _roles(event) == "turned":
         return True
     old, new = event.function_before, event.function_after
-    return event.kind == "same" and event.moved and (old is None or new is None or _owner(old) != _owner(new) or event.other_file)
+    return (
+        event.kind == "same"
+        and event.moved
+        and (old is None or new is None or _owner(old) != _owner(new) or event.other_file)
+    )
 
 
 def _roles(event: Event) -> Literal["", "turned", "fewer", "more"]:
@@ -238,6 +243,16 @@ class Groups:
             return _near(self.removed, (*self.added, *self.new))
         return bool(self.gone and self.added and not self.new) and _near(self.gone, self.added)
 
+    def swapped(self) -> int:
+        """How many functions that went left a wrapping call, as it was, to one that came: it stands where it stood."""
+        lost, got = (
+            Counter(
+                (e.path, use.scope, use.arguments) for e in events for use in e.before + e.after if use.role == "wrap"
+            )
+            for events in (self.gone, self.new)
+        )
+        return (lost & got).total()
+
     def primary(self, message: str) -> Kind:
         """The one kind that a rater would most likely name."""
         n = self.counts()
@@ -254,7 +269,9 @@ class Groups:
             if n["added"] == most:
                 return self._add(message)
             return argument_kind if arguments == most else "remove_decorator"
-        if self.carried and n["carried"] >= max(n["new"], n["gone"], changed):
+        swapped = self.swapped()
+        carried = n["carried"] + swapped
+        if carried and carried >= max(n["new"] - swapped, n["gone"] - swapped, changed):
             return "relocate"
         # Code that came or went as a whole: of interest only if the message says so; a test is a test.
         tests = all("test" in event.path.lower() for event in (*self.new, *self.gone))

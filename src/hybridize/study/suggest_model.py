@@ -103,7 +103,7 @@ def speaks(message: str, names: Sequence[str]) -> bool:
 
 def asks(message: str, names: Sequence[str]) -> bool:
     """Whether the message says that making functions hybrid, or no longer so, is what the changeset is for."""
-    api = "|".join([*map(re.escape, names), "decorator", "graph mode for"])
+    api = "|".join([*map(re.escape, names), "decorator", "graph mode for", r"jit\b"])
     verb = (
         r"add\w*|wrap\w*|us(?:e|ing)|with|through|enabl\w*|remov\w*|drop\w*|accelerat\w*|made in|convert\w*|decorat\w*"
     )
