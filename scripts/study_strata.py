@@ -2,11 +2,11 @@
 
     python scripts/study_strata.py MINED.db OUT [--seed S]
 
-`scripts/study_sheets.py` draws what a study meets, of which three in four are `other`; this one draws for the rest. The
-rule: a repository is of the developing part if the SHA-256 of seed and name is even, else of the unseen one. A changeset
-is of the first stratum below that fits its lines with the API or one of its arguments, comments left out; of each
-stratum and part as many as `QUOTA` says, those with the least SHA-256 of seed and commit, but no more than `MOST` of a
-repository, no commit twice, and none that `benchmarks/study_labels.tsv` has.
+`scripts/study_sheets.py` draws what a study meets, of which three in four are `other`; this one draws for the rest.
+The rule: a repository is of the developing part if the SHA-256 of seed and name is even, else of the unseen one. A
+changeset is of the first stratum below that fits its lines with the API or one of its arguments, comments left out; of
+each stratum and part as many as `QUOTA` says, those with the least SHA-256 of seed and commit, but no more than `MOST`
+of a repository in a draw, no commit twice (rebased ones neither), and none that `benchmarks/study_labels.tsv` has.
 """
 
 from __future__ import annotations

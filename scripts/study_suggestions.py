@@ -28,12 +28,16 @@ from statsmodels.stats.inter_rater import cohens_kappa, to_table
 from statsmodels.stats.proportion import proportion_confint
 
 from hybridize.study import suggest_model
-from hybridize.study.suggest import KINDS, Prepared, prepare
+from hybridize.study.suggest import Prepared, prepare
+from hybridize.study.suggest_groups import KINDS
 
 ROOT = Path(__file__).parent.parent
 LABELS = ROOT / "benchmarks" / "study_labels.tsv"
 MODEL = ROOT / "src" / "hybridize" / "study" / "data" / "suggest_model.json"
 FOLDS, STRENGTH = 10, 1.0
+READ = ("unseen_strata", "unseen_strata_2")
+"""Parts that were unseen until they were scored, and read then."""
+UNSEEN = {"unseen": "Unseen third", "unseen_strata_3": "Unseen strata"}
 
 
 @dataclass
@@ -61,19 +65,15 @@ def main() -> None:
     with LABELS.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     agreement(rows)
-    develop = cases(connection, [row for row in rows if row["part"].startswith("develop")])
+    develop = cases(connection, [row for row in rows if row["part"].startswith("develop") or row["part"] in READ])
     guesses = cross_validated(develop)
     bins = {"developing parts": report("Developing parts, cross-validated over repositories", develop, guesses)}
     if args.write:
         write(develop, guesses)
     model = suggest_model.shipped()
-    groups = {"unseen third": ["unseen"], "unseen strata": ["unseen_strata", "unseen_strata_2"]}
-    for name, parts in groups.items() if args.unseen else ():
-        for part_name in parts if len(parts) > 1 else ():
-            chosen = cases(connection, [row for row in rows if row["part"] == part_name])
-            report(part_name, chosen, [model.confidences(case.features) for case in chosen])
-        unseen = cases(connection, [row for row in rows if row["part"] in parts])
-        bins[name] = report(name.capitalize(), unseen, [model.confidences(case.features) for case in unseen])
+    for part_name, title in UNSEEN.items() if args.unseen else ():
+        unseen = cases(connection, [row for row in rows if row["part"] == part_name])
+        bins[title.lower()] = report(title, unseen, [model.confidences(case.features) for case in unseen])
     if args.plot:
         plot(bins, args.plot)
 
@@ -155,9 +155,8 @@ def report(title: str, all_: Sequence[Case], guesses: Sequence[dict[str, float]]
     print("| label | named by the rules | named first or second |\n|---|---|---|")
     for label, size in Counter(labels).most_common():
         mine = [rules[n] for n in range(len(labels)) if labels[n] == label]
-        print(
-            f"| {label} | {part(sum(a[0] == label for a in mine), size)} | {part(sum(label in a[:2] for a in mine), size)} |"
-        )
+        first, either = (part(sum(label in a[:n] for a in mine), size) for n in (1, 2))
+        print(f"| {label} | {first} | {either} |")
     print("\n| label | suggested | times |\n|---|---|---|")
     for (label, answer), times in Counter((label, a[0]) for label, a in zip(labels, rules, strict=True)).most_common():
         print(f"| {label} | {answer} | {times} |")

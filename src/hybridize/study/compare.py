@@ -176,9 +176,10 @@ def _greedy(
                 continue
             other = after.bag(new)
             total = size + other.total()
-            # Two empty bodies (one-liners) are alike if their names are.
+            # Two empty bodies (one-liners) are alike if their names are, two of one line if it is the same.
             score = 2 * (bag & other).total() / total if total else float(old.function.name == new.function.name)
-            if score == 1 and total == 2 or score >= threshold((old.function, new.function, min(size, other.total()))):
+            lines = SMALLEST_RENAMED if score == 1 and total == 2 else min(size, other.total())
+            if score >= threshold((old.function, new.function, lines)):
                 same_name = old.function.name == new.function.name
                 scored.append((-score - 0.2 * same_name, old.file != new.file, abs(i - j), i, j))
     match, taken_old, taken_new = [], set(), set()
