@@ -2,10 +2,10 @@
 
     python scripts/study_suggestions.py MINED.db [--write] [--unseen] [--plot FILE]
 
-MINED.db is a study mined from the repositories of `benchmarks/study_labels.tsv`. Prints as Markdown what
-`docs/study-suggestions.md` holds: rules and model by cross-validation over repositories, confusion, calibration.
-`--write` writes the coefficients; `--unseen` scores the unseen third with the rules and the shipped model; `--plot`
-draws how often suggestions are right by their confidence.
+MINED.db is a study mined from the repositories of `benchmarks/study_labels.tsv`; what is not in it is left out, and
+counted. Prints as Markdown what `docs/study-suggestions.md` holds: rules and model by cross-validation over
+repositories, by label, confusion, calibration. `--write` writes the coefficients; `--unseen` scores the unseen parts
+with the rules and the shipped model; `--plot` draws how often suggestions are right by their confidence.
 """
 
 from __future__ import annotations
@@ -28,12 +28,16 @@ from statsmodels.stats.inter_rater import cohens_kappa, to_table
 from statsmodels.stats.proportion import proportion_confint
 
 from hybridize.study import suggest_model
-from hybridize.study.suggest import KINDS, Prepared, prepare
+from hybridize.study.suggest import Prepared, prepare
+from hybridize.study.suggest_groups import KINDS
 
 ROOT = Path(__file__).parent.parent
 LABELS = ROOT / "benchmarks" / "study_labels.tsv"
 MODEL = ROOT / "src" / "hybridize" / "study" / "data" / "suggest_model.json"
 FOLDS, STRENGTH = 10, 1.0
+READ = ("unseen_strata", "unseen_strata_2")
+"""Parts that were unseen until they were scored, and read then."""
+UNSEEN = {"unseen": "Unseen third", "unseen_strata_3": "Unseen strata"}
 
 
 @dataclass
@@ -61,15 +65,15 @@ def main() -> None:
     with LABELS.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     agreement(rows)
-    develop = cases(connection, [row for row in rows if row["part"] == "develop"])
+    develop = cases(connection, [row for row in rows if row["part"].startswith("develop") or row["part"] in READ])
     guesses = cross_validated(develop)
-    bins = {"developing part": report("Developing part, cross-validated over repositories", develop, guesses)}
+    bins = {"developing parts": report("Developing parts, cross-validated over repositories", develop, guesses)}
     if args.write:
         write(develop, guesses)
-    if args.unseen:
-        unseen = cases(connection, [row for row in rows if row["part"] == "unseen"])
-        model = suggest_model.shipped()
-        bins["unseen third"] = report("Unseen third", unseen, [model.confidences(case.features) for case in unseen])
+    model = suggest_model.shipped()
+    for part_name, title in UNSEEN.items() if args.unseen else ():
+        unseen = cases(connection, [row for row in rows if row["part"] == part_name])
+        bins[title.lower()] = report(title, unseen, [model.confidences(case.features) for case in unseen])
     if args.plot:
         plot(bins, args.plot)
 
@@ -96,10 +100,12 @@ def cases(connection: sqlite3.Connection, rows: Sequence[dict[str, str]]) -> lis
         item = f"commit:{row['commit']}"
         prepared: Prepared | None = prepare(connection, item)
         if prepared is None:
-            raise SystemExit(f"{row['repository']} {row['commit']} is not in the database: mine it first")
+            continue
         rule = prepared.groups.primary(prepared.message)
         features = prepared.groups.features(prepared.message, bool(prepared.upgrades))
         found.append(Case(row["repository"], row["label"], row["second"], rule, list(prepared.found), features))
+    if len(found) < len(rows):
+        print(f"Left out, because their repositories were not mined: {len(rows) - len(found)} of {len(rows)}\n")
     return found
 
 
@@ -146,7 +152,12 @@ def report(title: str, all_: Sequence[Case], guesses: Sequence[dict[str, float]]
     hits = [np.array([a[0] == label for a, label in zip(answers, labels, strict=True)]) for answers in (rules, model)]
     table = [[int(np.sum((hits[0] == x) & (hits[1] == y))) for y in (True, False)] for x in (True, False)]
     print(f"\nModel against rules (McNemar, exact): p = {mcnemar(table, exact=True).pvalue:.3f}\n")
-    print("| label | suggested | times |\n|---|---|---|")
+    print("| label | named by the rules | named first or second |\n|---|---|---|")
+    for label, size in Counter(labels).most_common():
+        mine = [rules[n] for n in range(len(labels)) if labels[n] == label]
+        first, either = (part(sum(label in a[:n] for a in mine), size) for n in (1, 2))
+        print(f"| {label} | {first} | {either} |")
+    print("\n| label | suggested | times |\n|---|---|---|")
     for (label, answer), times in Counter((label, a[0]) for label, a in zip(labels, rules, strict=True)).most_common():
         print(f"| {label} | {answer} | {times} |")
     print("\n| confidence | changesets | mean confidence | right |\n|---|---|---|---|")
@@ -172,7 +183,7 @@ def plot(parts: dict[str, list[tuple[float, int, int]]], file: Path) -> None:
     with rc_context({"svg.hashsalt": "hybridize"}):
         figure, axes = pyplot.subplots(figsize=(4.5, 4.5))
         axes.plot([0.5, 1], [0.5, 1], color="0.7", linewidth=1)
-        for (name, bins), mark in zip(parts.items(), "os", strict=False):
+        for (name, bins), mark in zip(parts.items(), "os^", strict=False):
             shares = [right / size for _, right, size in bins]
             ends = [proportion_confint(right, size, method="wilson") for _, right, size in bins]
             errors = [

@@ -174,6 +174,36 @@ CASES = {
         "remove_decorator",
     ),
     "Python 2": (F + "print 'x'\n", HF + "print 'x'\n", "add_decorator"),
+    "another object of the same name": (HF, function("f", "@backend.function"), "other"),
+    "back from another object of the same name": (function("f", "@backend.function(x=1)"), HF, "other"),
+    "decorator of what is wrapped, too": (HF + "f = tf.function(f)\n", F + "f = tf.function(f)\n", "remove_decorator"),
+    "wrapping call with arguments instead of a decorator": (
+        HF,
+        F + "f = tf.function(f, jit_compile=True)\n",
+        "relocate",
+    ),
+    "one line renamed": (
+        function("f", "@tf.function", "    return x + 1\n"),
+        function("step", "@tf.function", "    return x + 1\n"),
+        "relocate",
+    ),
+    "another function wrapped where one was": (
+        "def build():\n    def old(x):\n        return x + 1\n    return tf.function(old)\n",
+        "def build():\n    def new(x, y):\n        return x * y\n    return tf.function(new)\n",
+        "relocate",
+    ),
+    "one of as many moved as deleted": (HF + HG, method("M", HF), "relocate"),
+    "one function instead of two wrapped at six places": (
+        function("call", "@tf.function", parameter="layer, x")
+        + "".join(function(f"test{n}", body="    return call(m.f, x)\n") for n in range(6)),
+        "".join(function(f"test{n}", body="    return tf.function(m.f)(x)\n") for n in range(6)),
+        "relocate",
+    ),
+    "arguments of more than moved": (
+        HF + G + "".join(function(f"h{n}", "@tf.function", f"    return {n}\n") for n in range(3)),
+        F + HG + "".join(function(f"h{n}", "@tf.function(jit_compile=True)", f"    return {n}\n") for n in range(3)),
+        "change_argument",
+    ),
 }
 
 
@@ -212,6 +242,8 @@ def test_new_code_counts_where_the_message_says_that_it_is_for_hybridization():
     pair = FilePair("a.py", "a.py", find_uses(IMPORT + F), find_uses(IMPORT + F + HG))
     assert suggest([pair], message="Run inference in a helper with tf.function")[0].kind == "add_decorator"
     assert suggest([pair], message="Add a metric")[0].kind == "other"
+    assert suggest([pair], message="tf.function decorated helpers")[0].kind == "add_decorator"
+    assert suggest([pair], message="Add JIT option")[0].kind == "add_decorator"
     test = FilePair("a_test.py", "a_test.py", pair.before, pair.after)
     assert suggest([test], message="Test the helper with tf.function")[0].kind == "other"
 
@@ -225,6 +257,51 @@ def test_code_that_comes_and_goes_around_one_change_is_a_rewrite():
         find_uses(IMPORT + function("f", "@tf.function(autograph=False)")),
     )
     assert suggest([pair])[0].kind == "other"
+
+
+def test_code_in_files_of_its_own_does_not_hide_what_happened_to_old_code():
+    new = "".join(function(f"h{n}", "@tf.function", body=f"    return {n}\n") for n in range(5))
+    pairs = [
+        FilePair("a.py", "a.py", find_uses(IMPORT + F), find_uses(IMPORT + HF)),
+        FilePair(None, "b.py", EMPTY, find_uses(IMPORT + new)),
+    ]
+    assert suggest(pairs)[0].kind == "add_decorator"
+
+
+def test_pushed_into_another_files_function_of_another_class():
+    def call(owner: str, name: str, decorator: str) -> str:
+        return method(owner, function(name, decorator, parameter="self"))
+
+    pairs = [
+        FilePair(
+            "a.py",
+            "a.py",
+            find_uses(IMPORT + call("A", "step", "@tf.function")),
+            find_uses(IMPORT + call("A", "_step", "")),
+        ),
+        FilePair(
+            "b.py",
+            "b.py",
+            find_uses(IMPORT + call("B", "step", "")),
+            find_uses(IMPORT + call("B", "step", "@tf.function")),
+        ),
+    ]
+    assert suggest(pairs)[0].kind == "relocate"
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("Docs; added tf.function back to f", "re_add"),
+        ("Re-add the decorator", "re_add"),
+        ("Fall back to tf.function", "add_decorator"),
+    ],
+)
+def test_a_message_may_say_that_a_use_comes_back(message, kind):
+    assert (
+        suggest([FilePair("a.py", "a.py", find_uses(IMPORT + F), find_uses(IMPORT + HF))], message=message)[0].kind
+        == kind
+    )
 
 
 def test_a_wrapping_call_put_under_a_condition_goes():

@@ -7,9 +7,10 @@ that name has gone, if its name and body are alike anywhere in the changeset: mo
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal
 
@@ -52,7 +53,8 @@ class Event:
 
     `existed` and `exists` say whether that function (or, for a wrapped expression, the scope around it) was there
     before and is there after. `other_file` says that the function is in another file than before. `weak` marks
-    aliases and mentions, which make nothing hybrid by themselves.
+    aliases and mentions, which make nothing hybrid by themselves. `whole_file` says that a function's file came or went
+    with it.
     """
 
     kind: EventKind
@@ -67,6 +69,7 @@ class Event:
     function_before: Function | None = None
     function_after: Function | None = None
     other_file: bool = False
+    whole_file: bool = False
 
     @property
     def line(self) -> int:
@@ -103,7 +106,7 @@ def compare(pairs: Sequence[FilePair]) -> list[Event]:
     before, after = _Side([p.before for p in pairs]), _Side([p.after for p in pairs])
     match = _pair_functions(before, after)
     scopes = {(p.file, p.function.qualname): (q.file, q.function.qualname) for p, q in match}
-    events = list(_function_events(pairs, before, after, match))
+    events = [e for e in _function_events(pairs, before, after, match) if not _respelled(e, pairs)]
     events += _loose_events(pairs, scopes)
     return sorted(_join(events), key=lambda e: (e.path, e.line, e.name, e.kind))
 
@@ -173,9 +176,10 @@ def _greedy(
                 continue
             other = after.bag(new)
             total = size + other.total()
-            # Two empty bodies (one-liners) are alike if their names are.
+            # Two empty bodies (one-liners) are alike if their names are, two of one line if it is the same.
             score = 2 * (bag & other).total() / total if total else float(old.function.name == new.function.name)
-            if score >= threshold((old.function, new.function, min(size, other.total()))):
+            lines = SMALLEST_RENAMED if score == 1 and total == 2 else min(size, other.total())
+            if score >= threshold((old.function, new.function, lines)):
                 same_name = old.function.name == new.function.name
                 scored.append((-score - 0.2 * same_name, old.file != new.file, abs(i - j), i, j))
     match, taken_old, taken_new = [], set(), set()
@@ -209,9 +213,28 @@ def _function_events(
                 continue
             path = pairs[place.file].path
             if is_before:
-                yield _event(name, path, True, False, False, uses_here, (), place.function, None)
+                event = _event(name, path, True, False, False, uses_here, (), place.function, None)
             else:
-                yield _event(name, path, False, True, False, (), uses_here, None, place.function)
+                event = _event(name, path, False, True, False, (), uses_here, None, place.function)
+            yield replace(event, whole_file=None in (pairs[place.file].path_before, pairs[place.file].path_after))
+
+
+def _respelled(event: Event, pairs: Sequence[FilePair]) -> bool:
+    """Whether another object of the API's last name decorates the function in its stead: `@tf.function` becomes
+    `@backend.function`."""
+    old, new = event.function_before, event.function_after
+    if event.weak or event.kind not in ("add", "remove") or old is None or new is None:
+        return False
+    gained = event.kind == "add"
+    pattern = [re.match(r"@(?:\w+\.)*(\w+)", use.text) for use in (event.after if gained else event.before)]
+    leaves = "|".join(found[1] for found in pattern if found)
+    function = old if gained else new
+    for pair in pairs:
+        file = pair.before if gained else pair.after
+        if leaves and file.functions.get(function.qualname) is function:
+            above = file.lines[function.line - 1 : function.def_line - 1]
+            return any(re.match(rf"\s*@(?:\w+\.)*(?:{leaves})\b", line) for line in above)
+    return False
 
 
 def _loose_events(pairs: Sequence[FilePair], scopes: dict[tuple[int, str], tuple[int, str]]) -> Iterator[Event]:
@@ -235,10 +258,12 @@ def _loose_events(pairs: Sequence[FilePair], scopes: dict[tuple[int, str], tuple
                     break
     for number, use in olds:
         exists = (number, use.scope) in scopes or (use.scope == "<module>" and pairs[number].path_after is not None)
-        yield _event(use.owner, pairs[number].path, True, exists, False, (use,), ())
+        event = _event(use.owner, pairs[number].path, True, exists, False, (use,), ())
+        yield replace(event, whole_file=pairs[number].path_after is None)
     for number, use in news:
         existed = (number, use.scope) in back or (use.scope == "<module>" and pairs[number].path_before is not None)
-        yield _event(use.owner, pairs[number].path, existed, True, False, (), (use,))
+        event = _event(use.owner, pairs[number].path, existed, True, False, (), (use,))
+        yield replace(event, whole_file=pairs[number].path_before is None)
 
 
 def _join(events: list[Event]) -> list[Event]:

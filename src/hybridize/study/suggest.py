@@ -1,16 +1,18 @@
 """What a changeset did to hybridization, read off the syntax trees before and after.
 
 The answer is a pre-fill for raters, with its evidence; it never counts as a rating. Several kinds may hold; one is
-primary,
-by what the codebook's definitions mean to people who read diffs (`docs/study-suggestions.md` says how we know):
+primary, by what the codebook's definitions mean to people who read diffs (`docs/study-suggestions.md` says how we
+know; `suggest_groups` has them as code):
 
 1. What happened to functions that are there on both sides decides; the more frequent of adding, removing and changing
-   arguments is the main kind. A use that is put under a condition goes, one that loses its condition comes.
+   arguments is the main kind. A use that is put under a condition goes, one that loses its condition comes; of a
+   decorator and a wrapping call, one of the two that goes is a use that goes.
 2. A use that goes to another function, a function that moves or gets another name with its use, a decorator that
    becomes a wrapping call: relocated.
 3. Code that came or went as a whole together with its use is other, unless the message says that it is the point.
-4. A decorator that the history, or a comment, had taken away comes back: re-added.
-5. Re-indentation, comments, strings and formatting change nothing: other.
+4. A decorator that the history, a comment, or by what the message says somebody had taken away comes back: re-added.
+5. Re-indentation, comments, strings and formatting change nothing, nor does another object of the API's last name in
+   its place (`@backend.function`): other.
 """
 
 from __future__ import annotations
@@ -18,48 +20,20 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from hybridize.study import requirements, suggest_model
 from hybridize.study.compare import Event, FilePair, compare
 from hybridize.study.keyword import DEFAULT, Keyword
 from hybridize.study.rulediff import RuleRunner, Sides, compare_rules, likely_category
 from hybridize.study.store import ChangedFile, SuggestionRow, file_changes, replace_suggestions
+from hybridize.study.suggest_groups import Evidence, Groups, History, Kind, happened, no_history
 from hybridize.study.uses import find_uses
-from hybridize.study.uses_data import EMPTY, Function, Use
+from hybridize.study.uses_data import EMPTY
 
-Kind = Literal[
-    "add_decorator",
-    "remove_decorator",
-    "change_argument",
-    "add_signature",
-    "relocate",
-    "re_add",
-    "upgrade_library",
-    "other",
-]
-KINDS: Final[tuple[Kind, ...]] = (
-    *("add_decorator", "remove_decorator", "change_argument", "add_signature", "relocate", "re_add"),
-    *("upgrade_library", "other"),
-)
-
-COMMENT: Final = "a comment"
-"""Where a use was before it came back, if not in the history."""
-REWRITE: Final = 3
-"""Where so many times more functions came or went whole than were changed, the changeset is a rewrite."""
 REVERTING: Final = ("revert", "undo", "restore", "bring back", "put back", "re-add", "readd", "back out")
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """One sentence with its place; `side` says in which version the line counts."""
-
-    message: str
-    path: str
-    line: int
-    side: Literal["before", "after"] = "after"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +43,6 @@ class Suggestion:
     kind: Kind
     evidence: tuple[Evidence, ...]
     confidence: float = 0.0
-
-
-History = Callable[[Event], str | None]
-"""The earlier changeset that took this function's use away, or null."""
-
-
-def no_history(_: Event) -> str | None:
-    """For a changeset judged by itself."""
-    return None
 
 
 # -- from trees to kinds ---------------------------------------------------------------------------------------------
@@ -120,7 +85,7 @@ def examine(
     """What happened, and the kinds that may be meant by it with their evidence; the primary one is among them."""
     events = compare(pairs)
     strong = [e for e in events if not e.weak]
-    active = [e for e in strong if e.kind != "same" or _carried(e) or _conditions(e)]
+    active = [e for e in strong if happened(e)]
     respelled = any(sorted(u.text for u in e.before) != sorted(u.text for u in e.after) for e in strong)
     if not active and not respelled:
         # An alias or a mention counts only where it is all there is; not if existing uses just go by it now.
@@ -136,26 +101,6 @@ def examine(
     return groups, found
 
 
-def _carried(event: Event) -> bool:
-    """Whether a use goes along with its function to another place or name, or becomes another kind of use."""
-    if event.kind != "same" or event.weak:
-        return False
-    old, new = event.function_before, event.function_after
-    if {use.role for use in event.before} != {use.role for use in event.after}:
-        return True
-    return event.moved and (old is None or new is None or _owner(old) != _owner(new) or event.other_file)
-
-
-def _owner(function: Function) -> str:
-    return function.qualname.partition("#")[0]
-
-
-def _conditions(event: Event) -> bool:
-    """Whether a wrapping call came under a condition or lost one; a decorator stands where its function does."""
-    before, after = ({use.condition for use in side if use.role == "wrap"} for side in (event.before, event.after))
-    return bool(before) and bool(after) and (before == {""}) != (after == {""})
-
-
 def _commented(pairs: Sequence[FilePair], keyword: Keyword) -> frozenset[tuple[str, str]]:
     """Functions, by path and name, above which a use stood as a comment."""
     leaves = "|".join(map(re.escape, keyword.leaves))
@@ -169,183 +114,9 @@ def _commented(pairs: Sequence[FilePair], keyword: Keyword) -> frozenset[tuple[s
     return frozenset(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """Events by what they mean. `new` and `gone` are code that came or went with its use."""
-
-    added: tuple[Event, ...]
-    again: tuple[tuple[Event, str], ...]
-    removed: tuple[Event, ...]
-    signature: tuple[Event, ...]
-    argument: tuple[Event, ...]
-    new: tuple[Event, ...]
-    gone: tuple[Event, ...]
-    carried: tuple[Event, ...]
-    keyword: Keyword
-    upgraded: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        events: Iterable[Event],
-        keyword: Keyword,
-        history: History,
-        commented: frozenset[tuple[str, str]],
-        upgraded: bool,
-    ) -> Groups:
-        names = ("added", "removed", "signature", "argument", "new", "gone", "carried")
-        sorted_: dict[str, list[Event]] = {name: [] for name in names}
-        again: list[tuple[Event, str]] = []
-        for event in events:
-            sorted_[_group(event, keyword)].append(event)
-            if event.kind == "add":
-                earlier = history(event)
-                place = (event.path, event.function_before.qualname) if event.function_before else None
-                if earlier is None and place in commented:
-                    earlier = COMMENT
-                if earlier:
-                    again.append((event, earlier))
-        found = {name: tuple(events) for name, events in sorted_.items()}
-        return cls(again=tuple(again), keyword=keyword, upgraded=upgraded, **found)
-
-    def counts(self) -> dict[str, int]:
-        """How many functions each thing happened to."""
-        return {
-            "added": len(self.added),
-            "removed": len(self.removed),
-            "signature": len(self.signature),
-            "argument": len(self.argument),
-            "new": len(self.new),
-            "gone": len(self.gone),
-            "carried": len(self.carried),
-        }
-
-    def features(self, message: str, upgraded: bool) -> dict[str, float]:
-        """What the model of confidence looks at."""
-        flags = {"relocated": self.relocated(), "again": bool(self.again), "upgrade": upgraded}
-        flags["loose added"] = bool(self.added) and all(e.function_after is None for e in self.added)
-        flags["loose removed"] = bool(self.removed) and all(e.function_before is None for e in self.removed)
-        return suggest_model.features(
-            self.counts(), flags, self.primary(message), message, sorted(self.keyword.spellings)
-        )
-
-    def relocated(self) -> bool:
-        """Whether what one function lost another one got."""
-        if self.removed and (self.added or self.new):
-            return _near(self.removed, (*self.added, *self.new))
-        return bool(self.gone and self.added and not self.new) and _near(self.gone, self.added)
-
-    def primary(self, message: str) -> Kind:
-        """The one kind that a rater would most likely name."""
-        arguments = len(self.signature) + len(self.argument)
-        argument_kind: Kind = "add_signature" if len(self.signature) >= len(self.argument) else "change_argument"
-        changed = len(self.added) + len(self.removed) + arguments
-        if self.relocated():
-            gained, lost = len(self.added) or len(self.new), len(self.removed) or len(self.gone)
-            if max(gained, lost) <= 3 * min(gained, lost):
-                return "relocate"
-        whole = len(self.new) + len(self.gone)
-        if changed and changed >= len(self.carried) and whole < REWRITE * changed:
-            most = max(len(self.added), len(self.removed), arguments)
-            if len(self.added) == most:
-                return self._add()
-            return argument_kind if arguments == most else "remove_decorator"
-        if len(self.carried) > max(whole, changed):
-            return "relocate"
-        # Code that came or went as a whole: of interest only if the message says so; a test is a test.
-        tests = all("test" in event.path.lower() for event in (*self.new, *self.gone))
-        if not changed and not tests and suggest_model.asks(message, sorted(self.keyword.spellings)):
-            if self.new and len(self.new) >= 2 * len(self.gone):
-                return self._add()
-            if self.gone and len(self.gone) >= 3 * len(self.new):
-                return "remove_decorator"
-        return "upgrade_library" if self.upgraded and not whole and not changed else "other"
-
-    def _add(self) -> Kind:
-        return "re_add" if 2 * len(self.again) >= len(self.added or self.new) and self.again else "add_decorator"
-
-    def evidence(self) -> dict[Kind, tuple[Evidence, ...]]:
-        again = {id(event) for event, _ in self.again}
-        added = [e for e in (*self.added, *self.new) if id(e) not in again]
-        removed = [*self.removed, *self.gone]
-        found: dict[Kind, tuple[Evidence, ...]] = {
-            "add_decorator": tuple(_gained(e) for e in added),
-            "remove_decorator": tuple(_lost(e) for e in removed),
-            "change_argument": tuple(_changed(e) for e in self.argument),
-            "add_signature": tuple(_changed(e) for e in self.signature),
-            "re_add": tuple(
-                Evidence(f"{e.name} gets back what {sha[:12]} removed", e.path, e.line)
-                if sha != COMMENT
-                else Evidence(f"{e.name} gets back what was commented out", e.path, e.line)
-                for e, sha in self.again
-            ),
-            "relocate": tuple(_moved(e) for e in self.carried[:5]),
-        }
-        if self.relocated():
-            lost = (self.removed or self.gone)[0]
-            got = (self.added or self.new)[0]
-            text = f"{_text(lost.before)} goes from {lost.name} to {got.name}"
-            found["relocate"] = (Evidence(text, got.path, got.line), *found["relocate"])
-        return found
-
-
-def _group(event: Event, keyword: Keyword) -> str:
-    """The field of `Groups` that an event belongs to."""
-    if event.kind == "add":
-        return "added" if event.existed else "new"
-    if event.kind == "remove":
-        return "removed" if event.exists else "gone"
-    if event.kind == "same" and not _carried(event) and _conditions(event):
-        return "removed" if any(use.condition for use in event.after) else "added"
-    if event.kind == "same":
-        return "carried"
-    return "signature" if _gains_signature(event, keyword) else "argument"
-
-
-def _gains_signature(event: Event, keyword: Keyword) -> bool:
-    name = keyword.signature_argument
-    if name is None:
-        return False
-    before = sum(use.argument(name) is not None for use in event.before)
-    return sum(use.argument(name) is not None for use in event.after) > before
-
-
-def _near(lost: Iterable[Event], got: Iterable[Event]) -> bool:
-    """Whether some loss and some gain are in the same file, or in methods of one name (pulled up, pushed down)."""
-    names = {_leaf(e) for e in lost if "." in e.name} & {_leaf(e) for e in got if "." in e.name}
-    return bool(names or {e.path for e in lost} & {e.path for e in got})
-
-
-def _leaf(event: Event) -> str:
-    return event.name.partition("#")[0].rpartition(".")[2]
-
-
-def _gained(event: Event) -> Evidence:
-    how = "" if event.existed else " (new code)"
-    return Evidence(f"{event.name} gets {_text(event.after)}{how}", event.path, event.line)
-
-
-def _lost(event: Event) -> Evidence:
-    how = "" if event.exists else " (with its code)"
-    return Evidence(f"{event.name} loses {_text(event.before)}{how}", event.path, event.line, "before")
-
-
-def _changed(event: Event) -> Evidence:
-    return Evidence(f"{event.name}: {_text(event.before)} becomes {_text(event.after)}", event.path, event.line)
-
-
-def _moved(event: Event) -> Evidence:
-    return Evidence(f"{event.name} is moved or renamed and keeps {_text(event.after)}", event.path, event.line)
-
-
 def _nothing(pairs: Sequence[FilePair]) -> Evidence:
     path = pairs[0].path if pairs else ""
     return Evidence("only comments, strings, formatting or other code changed", path, 1)
-
-
-def _text(uses: Sequence[Use]) -> str:
-    text = uses[0].text if uses else ""
-    return text if len(text) <= 100 else text[:97] + "..."
 
 
 # -- from the database -----------------------------------------------------------------------------------------------

@@ -103,8 +103,17 @@ def speaks(message: str, names: Sequence[str]) -> bool:
 
 def asks(message: str, names: Sequence[str]) -> bool:
     """Whether the message says that making functions hybrid, or no longer so, is what the changeset is for."""
-    api = "|".join([*map(re.escape, names), "decorator", "graph mode for"])
+    api = "|".join([*map(re.escape, names), "decorator", "graph mode for", r"jit\b"])
     verb = (
         r"add\w*|wrap\w*|us(?:e|ing)|with|through|enabl\w*|remov\w*|drop\w*|accelerat\w*|made in|convert\w*|decorat\w*"
     )
-    return bool(re.search(rf"\b(?:{verb})\W+(?:[\w`@]+\W+){{0,3}}?[`@]*(?:{api})", message, re.IGNORECASE))
+    said = rf"\b(?:{verb})\W+(?:[\w`@]+\W+){{0,3}}?[`@]*(?:{api})|(?:{api})\W+(?:decorat|annotat|wrapp)\w*"
+    return bool(re.search(said, message, re.IGNORECASE))
+
+
+def returns(message: str, names: Sequence[str]) -> bool:
+    """Whether the message says that a use comes back."""
+    api = "|".join([*map(re.escape, names), "decorator"])
+    return bool(
+        re.search(rf"(?:{api})\W+back\b|\bre-?add\w*\W+(?:[\w`@]+\W+){{0,3}}?[`@]*(?:{api})", message, re.IGNORECASE)
+    )
