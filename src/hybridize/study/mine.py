@@ -309,7 +309,8 @@ class Miner:
         return self._keyword_lines(before) != self._keyword_lines(after)
 
     def _keyword_lines(self, text: str) -> Counter[str]:
-        return Counter(line for line in text.split("\n") if self.keyword.text in line)
+        name = self.keyword.text
+        return Counter(line for line in text.split("\n") if name in line) if name in text else Counter()
 
     def _requirements(self, raw: RawFile, blobs: Blobs) -> list[MinedFile]:
         if raw.oid_before is None or raw.oid_after is None:

@@ -82,10 +82,7 @@ class Sieve:
                     elif verdict is None:
                         doubtful[sha] = None
         asked = [sha for sha in doubtful if sha not in changing]
-        moved = history.matching(self._repository, asked, self._pattern, self._paths)
-        import os, sys
-        if os.environ.get("COUNT"): print(len(commits), len(changing), len(asked), len(moved), file=sys.stderr)
-        return changing | moved
+        return changing | history.matching(self._repository, asked, self._pattern, self._paths)
 
     def _changes(self, raw: RawFile) -> bool | None:
         """Whether a matching line of the file changes, or cannot be read; null: such lines stay, but may have moved."""
@@ -96,11 +93,13 @@ class Sieve:
                 raise GitError("no file contents in this clone")
             return True
         self._unread = -1
+        if not before or not after:
+            return bool(self._lines(before or after, one=True))
         old, new = (self._lines(part) for part in unlike(before, after))
         return None if old and old == new else old != new
 
-    def _lines(self, part: bytes) -> list[bytes]:
-        """The matching lines, in order."""
+    def _lines(self, part: bytes, *, one: bool = False) -> list[bytes]:
+        """The matching lines, in order; only `one` if that will do."""
         found: dict[int, bytes] = {}
         for name in self._names:
             at = part.find(name)
@@ -110,6 +109,8 @@ class Sieve:
                 end = len(part) if end < 0 else end
                 if start not in found and self._matches(part[start:end]):
                     found[start] = part[start:end]
+                    if one:
+                        return [part[start:end]]
                 at = part.find(name, end)
         return [found[start] for start in sorted(found)]
 
