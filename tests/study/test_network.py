@@ -14,6 +14,7 @@ from hybridize.study.download import DatabaseShelf, download
 from hybridize.study.github import Client, GitHubError
 from hybridize.study.store import connect
 from study.github_server import World, issue, repository, serving
+from study.histories import History
 
 
 @pytest.fixture
@@ -166,3 +167,22 @@ def test_no_other_transport_is_cloned(tmp_path: Path, url):
     path.write_text(json.dumps({"kept": [{"full_name": "o/n", "clone_url": url}]}))
     with pytest.raises(clone.CloneError, match="no repository to clone"):
         clone.listed(path)
+
+
+@pytest.mark.parametrize("filters", ["true", "false"])
+def test_a_clone_has_the_contents_that_mining_reads_and_no_others(tmp_path: Path, filters):
+    history = History.new(tmp_path / "origin")
+    history.git("config", "uploadpack.allowFilter", filters)
+    history.git("config", "uploadpack.allowAnySHA1InWant", "true")
+    plain = "import tensorflow as tf\n\n\ndef step(x):\n    return x\n"
+    history.commit("start", {"a.py": plain, "big.bin": "0" * 1000})
+    history.commit("Fix it", {"a.py": plain.replace("def", "@tf.function\ndef")})
+    (tmp_path / "list.txt").write_text(f"file://{history.path}\n")
+    words = ["--into", str(tmp_path / "clones")]
+    assert command("clone", str(tmp_path / "list.txt"), *words) == 0
+    (found,) = (tmp_path / "clones").iterdir()
+    assert command("mine", str(found), "--out", str(tmp_path / "s.db")) == 0
+    rows = connect(tmp_path / "s.db").execute("SELECT subject, state FROM changeset").fetchall()
+    assert [tuple(row) for row in rows] == [("Fix it", "done")]
+    missing = History(found).git("rev-list", "--objects", "--all", "--missing=print").count("?")
+    assert missing == (1 if filters == "true" else 0)
