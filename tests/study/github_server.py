@@ -106,9 +106,7 @@ def serving(world: World) -> Iterator[World]:
         thread.join()
 
 
-def issue(
-    world: World, number: int, title: str, day: str, comments: int = 0, *, pull: bool = False
-) -> dict[str, Any]:
+def issue(world: World, number: int, title: str, day: str, comments: int = 0, *, pull: bool = False) -> dict[str, Any]:
     page = f"https://github.com/o/n/{'pull' if pull else 'issues'}/{number}"
     made: dict[str, Any] = {
         "html_url": page, "number": number, "title": title, "body": "It fails.",

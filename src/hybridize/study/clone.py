@@ -117,7 +117,9 @@ def _bring_contents(clone: Path, paths: Sequence[str], seconds: int) -> None:
     def git(*words: str, given: str | None = None) -> str:
         return _git(seconds, "-C", str(clone), *words, given=given)
 
-    missing = {line[1:] for line in git("rev-list", "--objects", "--all", "--missing=print").split("\n") if line[:1] == "?"}
+    missing = {
+        line[1:] for line in git("rev-list", "--objects", "--all", "--missing=print").split("\n") if line[:1] == "?"
+    }
     if not missing:
         return  # the server gave everything at once
     changes = git("log", "--all", "--format=", "--raw", "--no-abbrev", "--no-renames", "--root", "--", *paths)

@@ -116,7 +116,7 @@ class Repository:
                 input=stdin,
                 capture_output=True,
                 check=False,
-                env=environment(),  # and no function to call in the child, which would make the start cost thrice as much
+                env=environment(),  # no `preexec_fn`: it makes a start cost thrice as much
             )
         except OSError as error:
             raise GitError(f"cannot run git: {error}") from error

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from hybridize.study import history, notebook, requirements
+from hybridize.study import notebook, requirements
 from hybridize.study import profile as profiles
 from hybridize.study.bugfix import is_bug_fix
 from hybridize.study.history import Blobs, GitError, RawCommit, RawFile, Repository

@@ -1,6 +1,6 @@
 """Which changesets change a line that a pattern matches: what git's `log -G` says, in less time.
 
-Git compares whole files for that. Here only what two contents do not begin and end with alike is looked at, which seldom
+Git compares whole files. Here only what two contents do not begin and end with alike is looked at, which seldom
 holds a name of interest at all; git is asked where such lines stand there on both sides, for they may have moved.
 """
 
@@ -95,7 +95,11 @@ class Sieve:
         self._unread = -1
         if not before or not after:
             return bool(self._lines(before or after, one=True))
-        old, new = (self._lines(part) for part in unlike(before, after))
+        parts = unlike(before, after)
+        both = b"\n".join(parts)
+        if not any(name in both for name in self._names):
+            return False
+        old, new = map(self._lines, parts)
         return None if old and old == new else old != new
 
     def _lines(self, part: bytes, *, one: bool = False) -> list[bytes]:
