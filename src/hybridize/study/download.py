@@ -1,7 +1,7 @@
 """Threads of issues and pull requests by GitHub's interface: search for the keyword, then each thread's comments.
 
-The study keeps the pages. A search finds a thousand threads at most. Where there are more, the period is halved until each part
-has fewer.
+The study keeps the pages. A search finds a thousand threads at most. Where there are more, the period is halved until
+each part has fewer.
 """
 
 from __future__ import annotations
