@@ -67,7 +67,10 @@ class _Handler(BaseHTTPRequestHandler):
             return {"total_count": 9, "incomplete_results": world.incomplete, "items": world.repositories}
         if path == "/search/issues":
             days = query["q"].rpartition("created:")[2].split("..")
+            # GitHub refuses a search for both kinds at once.
+            (kind,) = (word for word in query["q"].split() if word in ("is:issue", "is:pull-request"))
             found = [i for i in world.issues if days[0] <= i["created_at"][:10] <= days[1]]
+            found = [i for i in found if ("pull_request" in i) == (kind == "is:pull-request")]
             return {"total_count": len(found), "incomplete_results": world.incomplete, "items": found}
         if path.endswith("/comments"):
             return world.comments.get(int(path.split("/")[-2]), [])
@@ -103,12 +106,15 @@ def serving(world: World) -> Iterator[World]:
         thread.join()
 
 
-def issue(world: World, number: int, title: str, day: str, comments: int = 0) -> dict[str, Any]:
-    made = {
-        "html_url": f"https://github.com/o/n/issues/{number}", "number": number, "title": title, "body": "It fails.",
+def issue(world: World, number: int, title: str, day: str, comments: int = 0, *, pull: bool = False) -> dict[str, Any]:
+    page = f"https://github.com/o/n/{'pull' if pull else 'issues'}/{number}"
+    made: dict[str, Any] = {
+        "html_url": page, "number": number, "title": title, "body": "It fails.",
         "user": {"login": "zoe-q"}, "state": "open", "created_at": f"{day}T00:00:00Z", "comments": comments,
         "comments_url": f"{world.base}/repos/o/n/issues/{number}/comments",
     }  # fmt: skip
+    if pull:
+        made["pull_request"] = {"html_url": page}
     world.comments[number] = [{"body": f"retraces {i}", "user": {"login": "bob-q"}} for i in range(comments)]
     world.issues.append(made)
     return made

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from hybridize.study import clone, subjects
+from hybridize.study import cli, clone, subjects
 from hybridize.study.download import DatabaseShelf, download
 from hybridize.study.github import Client, GitHubError
 from hybridize.study.store import connect
 from study.github_server import World, issue, repository, serving
+from study.histories import History
 
 
 @pytest.fixture
 def world() -> Iterator[World]:
     with serving(World()) as running:
         yield running
+
+
+def command(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    cli.add_commands(parser)
+    return cli.run(parser.parse_args(words))
 
 
 def client(world: World, slept: list[float] | None = None, **options: object) -> Client:
@@ -34,6 +42,22 @@ def test_threads_come_with_all_pages_and_comments(world):
     assert len(found.threads[-1].comments) == 3
     assert (found.total, found.incomplete) == (5, [])
     assert {token for _, _, token in world.log} == {"Bearer secret-token"}
+
+
+@pytest.mark.parametrize("from_file", [False, True])
+def test_pull_requests_come_marked_and_can_be_left_out(world, tmp_path, from_file, capsys):
+    issue(world, 1, "tf.function", "2020-01-02")
+    issue(world, 2, "Use tf.function", "2020-01-03", comments=2, pull=True)
+    (tmp_path / "threads.json").write_text(json.dumps(world.issues))
+    source = [str(tmp_path / "threads.json")] if from_file else ["--download", "--api", world.base]
+    for options, expected in ([], [(1, 0), (2, 1)]), (["--no-pull-requests"], [(1, 0)]):
+        database = str(tmp_path / f"{len(options)}.db")
+        assert command("issues", *source, "--out", database, *options) == 0
+        found = connect(database).execute("SELECT number, is_pull_request FROM issue ORDER BY number")
+        assert [tuple(row) for row in found] == expected
+    assert "2 threads (1 pull requests), 2 with tf.function" in capsys.readouterr().out
+    if not from_file:
+        assert len(download(client(world), "tf.function", []).threads[1].comments) == 2
 
 
 def test_a_second_download_is_conditional_and_equal(world, tmp_path):
@@ -143,3 +167,22 @@ def test_no_other_transport_is_cloned(tmp_path: Path, url):
     path.write_text(json.dumps({"kept": [{"full_name": "o/n", "clone_url": url}]}))
     with pytest.raises(clone.CloneError, match="no repository to clone"):
         clone.listed(path)
+
+
+@pytest.mark.parametrize("filters", ["true", "false"])
+def test_a_clone_has_the_contents_that_mining_reads_and_no_others(tmp_path: Path, filters):
+    history = History.new(tmp_path / "origin")
+    history.git("config", "uploadpack.allowFilter", filters)
+    history.git("config", "uploadpack.allowAnySHA1InWant", "true")
+    plain = "import tensorflow as tf\n\n\ndef step(x):\n    return x\n"
+    history.commit("start", {"a.py": plain, "big.bin": "0" * 1000})
+    history.commit("Fix it", {"a.py": plain.replace("def", "@tf.function\ndef")})
+    (tmp_path / "list.txt").write_text(f"file://{history.path}\n")
+    words = ["--into", str(tmp_path / "clones")]
+    assert command("clone", str(tmp_path / "list.txt"), *words) == 0
+    (found,) = (tmp_path / "clones").iterdir()
+    assert command("mine", str(found), "--out", str(tmp_path / "s.db")) == 0
+    rows = connect(tmp_path / "s.db").execute("SELECT subject, state FROM changeset").fetchall()
+    assert [tuple(row) for row in rows] == [("Fix it", "done")]
+    missing = History(found).git("rev-list", "--objects", "--all", "--missing=print").count("?")
+    assert missing == (1 if filters == "true" else 0)

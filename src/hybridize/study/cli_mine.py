@@ -125,6 +125,9 @@ def _add_issues(subparsers: Any) -> None:
     cli_network.add_client(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="STUDY.db", help="the database; created if missing")
     _add_profile(parser)
+    parser.add_argument(
+        "--no-pull-requests", action="store_true", help="leave pull requests out (the paper looked at both)"
+    )
     parser.add_argument("--keep-social", action="store_true", help="don't filter out social conversation")
     parser.add_argument("--sample", type=int, metavar="N", help="select N threads at random, the rest is set aside")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (default: %(default)s)")
@@ -328,12 +331,15 @@ def run_issues(args: argparse.Namespace) -> int:
                 found = download(
                     cli_network.client_of(args, DatabaseShelf(connection)), keyword.profile.keyword, args.repo,
                     args.since, args.until, lambda line: print(line, file=sys.stderr),
+                    pull_requests=not args.no_pull_requests,
                 )  # fmt: skip
                 threads += found.threads
                 incomplete += found.incomplete
                 asked = {"queries": found.queries, "asked_at": found.asked_at, "found": found.total}
                 for name in found.missing:
                     print(f"warning: GitHub knows no repository {name}", file=sys.stderr)
+            if args.no_pull_requests:
+                threads = [thread for thread in threads if not thread.is_pull_request]
             asked["incomplete"] = incomplete
             for name in incomplete:
                 print(f"warning: the search was incomplete: {name}", file=sys.stderr)
@@ -345,9 +351,10 @@ def run_issues(args: argparse.Namespace) -> int:
                 keep_social=args.keep_social,
                 dataset=args.dataset,
             )
+            pulls = sum(thread.is_pull_request for thread in threads)
             print(
-                f"{counts.threads} threads, {counts.with_keyword} with {keyword.text}, {counts.kept} of them kept;"
-                f" {counts.social} of {counts.comments} comments are social conversation"
+                f"{counts.threads} threads ({pulls} pull requests), {counts.with_keyword} with {keyword.text},"
+                f" {counts.kept} of them kept; {counts.social} of {counts.comments} comments are social conversation"
             )
         if args.sample is not None:
             drawn = draw_sample(connection, args.sample, args.seed, args.code_weight)

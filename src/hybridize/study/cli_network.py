@@ -68,13 +68,14 @@ def add_parser(steps: Any) -> None:
     parser.set_defaults(study_run=run_subjects)
     parser = steps.add_parser(
         "clone",
-        help="clone the subjects: bare, without blobs, several at once",
+        help="clone the subjects: bare, of the contents only what mining reads, several at once",
         description="Skips what is there, so that the same command goes on where it was stopped.",
     )
     parser.add_argument("list", type=Path, metavar="FILE", help="of `study subjects`, or one address a line")
     parser.add_argument("--into", type=Path, required=True, metavar="DIR")
     parser.add_argument("--jobs", type=int, default=4, metavar="N", help="at once (default 4)")
-    parser.add_argument("--seconds", type=int, default=1800, metavar="N", help="for one clone (default 1800)")
+    parser.add_argument("--seconds", type=int, default=1800, metavar="N", help="for one git command (default 1800)")
+    parser.add_argument("--notebooks", action="store_true", help="bring the contents of notebooks, too")
     parser.set_defaults(study_run=run_clone)
 
 
@@ -101,12 +102,17 @@ def run_subjects(args: argparse.Namespace) -> int:
 def run_clone(args: argparse.Namespace) -> int:
     """Exit code 0; 1 if some subject could not be cloned; 2 on an error."""
 
+    from hybridize.study.mine import MineOptions
+
     def done(one: clone.Cloned) -> None:
         if one.error:
             print(f"error: {one.name}: {one.error}", file=sys.stderr, flush=True)
 
     try:
-        results = clone.clone_all(clone.listed(args.list), args.into, jobs=args.jobs, seconds=args.seconds, done=done)
+        results = clone.clone_all(
+            clone.listed(args.list), args.into, jobs=args.jobs, seconds=args.seconds,
+            paths=MineOptions(notebooks=args.notebooks).paths(), done=done,
+        )  # fmt: skip
     except (clone.CloneError, OSError) as error:
         return _fail(str(error))
     failed = sum(one.error is not None for one in results)

@@ -1,6 +1,7 @@
-"""Issue threads by GitHub's interface: search for the keyword, then each thread's comments; the study keeps pages.
+"""Threads of issues and pull requests by GitHub's interface: search for the keyword, then each thread's comments.
 
-A search finds a thousand threads at most. Where there are more, the period is halved until each part has fewer.
+The study keeps the pages. A search finds a thousand threads at most. Where there are more, the period is halved until
+each part has fewer.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from itertools import product
 from typing import Any, Final
 
 from hybridize.study.github import Client, GitHubError, Gone, Page
@@ -58,8 +60,11 @@ def download(
     since: date | None = None,
     until: date | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    *,
+    pull_requests: bool = True,
 ) -> Found:
-    """All threads that the search finds for the literal keyword, with their comments.
+    """All threads that the search finds for the literal keyword, with their comments (of a pull request its
+    conversation, not what is said at lines).
 
     Args:
         client: whom to ask.
@@ -68,13 +73,17 @@ def download(
         since: the first day of opening; null: GitHub's own.
         until: the last day; null: today.
         progress: gets a line now and then.
+        pull_requests: ask for these, too; GitHub wants a search of its own for them.
 
     Raises:
         GitHubError: something could not be got; what was got is kept, and the same call goes on from there.
     """
     found = Found(asked_at=now())
-    for repository in repositories or [""]:
-        query = f'"{keyword}" is:issue' + (f" repo:{repository}" if repository else "")
+    kinds = ("issue", "pull-request") if pull_requests else ("issue",)
+    for repository, kind in product(repositories or [""], kinds):
+        if repository in found.missing:
+            continue
+        query = f'"{keyword}" is:{kind}' + (f" repo:{repository}" if repository else "")
         try:
             for record in _search(client, query, since or FIRST_DAY, until or date.today(), found):
                 thread = thread_of(record)

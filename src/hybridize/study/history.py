@@ -1,4 +1,4 @@
-"""Reads git histories by the `git` command line: one `log -G` for candidates, one `cat-file --batch` for contents.
+"""Reads git histories by the `git` command line: one `diff-tree` for files, one `cat-file --batch` for contents.
 
 Nothing here writes to a repository, runs its hooks, filters or diff drivers, or touches the network: partial clones
 miss
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from hybridize.guard import for_children
 PREFETCH_CHUNK: Final = 500
 """Object names written at once: few enough to fit a pipe's buffer, or git and we would wait for each other."""
 PREFETCH_LIMIT: Final = 5_000
+KEPT_BYTES: Final = 1 << 26
+"""Contents that are kept: what a commit leaves is what the one before it in the listing began with."""
 NULL_OID: Final = frozenset("0")
 _SAFE: Final = (
     "--no-replace-objects",
@@ -113,8 +116,7 @@ class Repository:
                 input=stdin,
                 capture_output=True,
                 check=False,
-                env=environment(),
-                preexec_fn=for_children(),
+                env=environment(),  # no `preexec_fn`: it makes a start cost thrice as much
             )
         except OSError as error:
             raise GitError(f"cannot run git: {error}") from error
@@ -173,47 +175,26 @@ def environment() -> dict[str, str]:
     return kept | kept_git | extra
 
 
-def log(repository: Repository, selection: Sequence[str], pattern: str, paths: Sequence[str]) -> Iterator[RawCommit]:
-    """Commits, newest first, that change a line matching `pattern` in `paths`, with all their files within `paths`.
-
-    Raises:
-        GitError: git failed, after what it had found was yielded: often over an object that a partial clone misses.
-    """
-    options = ("--no-notes", "--no-decorate", "--full-history", "--no-merges", f"-G{pattern}", "--pickaxe-all")
-    yield from _stream(repository.command("log", *_DIFF, *options, *selection, "--", *paths), None)
-
-
-def search(
-    repository: Repository, shas: Sequence[str], pattern: str, paths: Sequence[str]
-) -> Iterator[RawCommit | str]:
-    """Each of the commits; those that change a line matching `pattern` in `paths`, with all their files within `paths`.
-
-    Where objects are missing or broken, a commit that git cannot search is yielded with all its files within `paths`,
-    for the caller to search those that can be read; one whose files cannot even be listed, as its bare name.
-
-    Raises:
-        GitError: no content at all can be read.
-    """
+def changes(repository: Repository, shas: Sequence[str], paths: Sequence[str]) -> Iterator[RawCommit | str]:
+    """Each of the commits with its files within `paths`; one whose files cannot even be listed as its bare name."""
     options = ("--stdin", "--root", "--always", *_DIFF)
-    searching = repository.command("diff-tree", *options, f"-G{pattern}", "--pickaxe-all", "--", *paths)
+    listing = repository.command("diff-tree", *options, "--", *paths)
     # Without contents only exact renames can be seen, and nothing is read that may be missing.
-    listing = repository.command("diff-tree", *options, "-M100%", "--", *paths)
-    start, deaths = 0, 0
+    exact = repository.command("diff-tree", *options, "-M100%", "--", *paths)
+    start = 0
     while start < len(shas):
         try:
-            for commit in _stream(searching, "\n".join(shas[start:])):
+            for commit in _stream(listing, "\n".join(shas[start:])):
                 start += 1
                 yield commit
             return
-        except GitError as error:
-            deaths += 1
-            if start == 0 and deaths > 500:
-                raise GitError(f"no file contents in this clone: {error}") from error
+        except GitError:
+            pass
         if start < len(shas):
             sha = shas[start]
             start += 1
             try:
-                yield next(_stream(listing, sha))
+                yield next(_stream(exact, sha))
             except (GitError, StopIteration):
                 yield sha
 
@@ -326,17 +307,17 @@ def matching(repository: Repository, shas: Iterable[str], pattern: str, paths: S
 
 
 class Blobs:
-    """File contents by object name, from one persistent `git cat-file --batch`."""
+    """File contents by object name, from one persistent `git cat-file --batch`; the last ones read are kept."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._process: subprocess.Popen[bytes] | None = None
-        self._ahead: dict[str, bytes | None] = {}
+        self._kept: OrderedDict[str, bytes | None] = OrderedDict()
+        self._size = 0
 
     def prefetch(self, oids: Iterable[str]) -> None:
-        """Ask for many contents at once, so that git need not be waited for at each. Forgets those of the last time."""
-        self._ahead.clear()
-        wanted = list(dict.fromkeys(oids))
+        """Ask for many contents at once, so that git need not be waited for at each."""
+        wanted = [oid for oid in dict.fromkeys(oids) if oid not in self._kept]
         for start in range(0, min(len(wanted), PREFETCH_LIMIT), PREFETCH_CHUNK):
             chunk = wanted[start : start + PREFETCH_CHUNK]
             process = self._start()
@@ -345,9 +326,15 @@ class Blobs:
                 process.stdin.write("".join(f"{oid}\n" for oid in chunk).encode())
                 process.stdin.flush()
                 for oid in chunk:
-                    self._ahead[oid] = self._answer(process)
+                    self._keep(oid, self._answer(process))
             except (OSError, ValueError, EOFError):
                 self.close()  # one bad object: the rest is asked for singly
+
+    def _keep(self, oid: str, data: bytes | None) -> None:
+        self._kept[oid] = data
+        self._size += len(data or b"")
+        while self._size > KEPT_BYTES and len(self._kept) > 1:
+            self._size -= len(self._kept.popitem(last=False)[1] or b"")
 
     def _answer(self, process: subprocess.Popen[bytes]) -> bytes | None:
         """The next content that git sends; null for a missing object.
@@ -377,15 +364,17 @@ class Blobs:
 
     def read(self, oid: str) -> bytes | None:
         """A content, or null if the object is missing, corrupt or no file. A git that died of it is started anew."""
-        if oid in self._ahead:
-            return self._ahead[oid]
+        if oid in self._kept:
+            self._kept.move_to_end(oid)
+            return self._kept[oid]
         for _ in range(2):
             process = self._start()
             assert process.stdin is not None
             try:
                 process.stdin.write(oid.encode() + b"\n")
                 process.stdin.flush()
-                return self._answer(process)
+                self._keep(oid, self._answer(process))
+                return self._kept[oid]
             except (OSError, ValueError, EOFError):
                 self.close()
         return None

@@ -53,6 +53,11 @@ class Keyword:
         """Distributions that provide the API."""
         return self.profile.packages
 
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Literals of which every line has one that `wide_pattern` matches."""
+        return (*self.leaves, *self.profile.arguments)
+
     @property
     def strict_pattern(self) -> str:
         """POSIX extended regular expression: the literal keyword, as the paper's miner looks for it."""
@@ -77,10 +82,12 @@ class Keyword:
             return False
         if any(spelling.encode() in data for spelling in self.spellings) or self._imported.search(data):
             return True
-        if any(b"." + leaf + b"(" in data for leaf in self._methods) and self._top_imported.search(data):
+        dotted = [b"." + leaf for leaf in leaves if b"." + leaf in data]
+        if any(leaf + b"(" in data for leaf in dotted if leaf[1:] in self._methods) and self._top_imported.search(data):
             return True
-        names = {*self._last_modules, *self._module_alias.findall(data)}
-        return any(name + b"." + leaf in data for name in names for leaf in leaves)
+        return bool(dotted) and any(
+            name + leaf in data for name in {*self._last_modules, *self._module_alias.findall(data)} for leaf in dotted
+        )
 
     @cached_property
     def _leaf_bytes(self) -> tuple[bytes, ...]:
@@ -106,7 +113,7 @@ class Keyword:
     def _imported(self) -> re.Pattern[bytes]:
         """`from tensorflow import function`, over several lines too."""
         leaf = "|".join(self.leaves)
-        return re.compile(rf"\bfrom\s+(?:{self._top})[\w.]*\s+import\s+(?:\([^)]*|[^\n(]*)\b(?:{leaf})\b".encode())
+        return re.compile(rf"from\s+(?:{self._top})[\w.]*\s+import\s+(?:\([^)]*|[^\n(]*)\b(?:{leaf})\b".encode())
 
     @cached_property
     def _module_alias(self) -> re.Pattern[bytes]:

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from hybridize.study import history, notebook, requirements
+from hybridize.study import notebook, requirements
 from hybridize.study import profile as profiles
 from hybridize.study.bugfix import is_bug_fix
 from hybridize.study.history import Blobs, GitError, RawCommit, RawFile, Repository
@@ -20,6 +20,7 @@ from hybridize.study.keyword import Keyword
 from hybridize.study.mined import Mined, MinedFile, function_changes, keep_changeset
 from hybridize.study.mined_set import tie, tie_options
 from hybridize.study.profile import Profile
+from hybridize.study.sieve import Sieve
 from hybridize.study.store import now, transaction
 from hybridize.study.uses import find_uses
 from hybridize.study.uses_data import EMPTY, FileUses, Outside
@@ -85,11 +86,15 @@ class Content:
     """One version of a file: its text, its uses, and a digest of the lines that can matter to them; each on demand."""
 
     def __init__(self, data: bytes, keyword: Keyword, is_notebook: bool) -> None:
-        self.possible = keyword.possible_in(data)
         self.literal = keyword.text.encode() in data
         self.data = data
         self._keyword = keyword
         self._is_notebook = is_notebook
+
+    @cached_property
+    def possible(self) -> bool:
+        """Whether it can hold a use at all."""
+        return self._keyword.possible_in(self.data)
 
     @cached_property
     def text(self) -> str:
@@ -161,9 +166,14 @@ class Miner:
         pending: list[tuple[RawCommit, list[MinedFile], bool]] = []
         with Blobs(self.repository) as blobs:
             self.wrappers = Wrappers(self.repository, self.keyword, blobs)
-            pattern, paths = self.keyword.wide_pattern + self.wrappers.pattern, self.options.paths()
+            pattern = self.keyword.wide_pattern + self.wrappers.pattern
+            names = (*self.keyword.names, *self.wrappers.searched)
+            sieve = Sieve(self.repository, blobs, pattern, names, self.options.paths())
+            self.strict = Sieve(
+                self.repository, blobs, self.keyword.strict_pattern, [self.keyword.text], self.options.paths()
+            )
             since_kept = 0
-            for number, found in enumerate(history.search(self.repository, left, pattern, paths), 1):
+            for number, found in enumerate(sieve.search(left), 1):
                 since_kept += 1
                 if isinstance(found, str):
                     self.result.lost.append(found)
@@ -267,9 +277,7 @@ class Miner:
             # The wide pattern brought it, or a moved line did; git is asked only where the name is there at all.
             if unread or not literal or self.options.uses_only:
                 return None
-            strict = self.keyword.strict_pattern
-            moved = history.matching(self.repository, [commit.sha], strict, self.options.paths())
-            return (kept, unread) if moved else None
+            return (kept, unread) if self.strict.says(commit) else None
         if self.options.uses_only and not any(file.changes for file in kept):
             return None
         return kept, unread
@@ -301,7 +309,8 @@ class Miner:
         return self._keyword_lines(before) != self._keyword_lines(after)
 
     def _keyword_lines(self, text: str) -> Counter[str]:
-        return Counter(line for line in text.split("\n") if self.keyword.text in line)
+        name = self.keyword.text
+        return Counter(line for line in text.split("\n") if name in line) if name in text else Counter()
 
     def _requirements(self, raw: RawFile, blobs: Blobs) -> list[MinedFile]:
         if raw.oid_before is None or raw.oid_after is None:

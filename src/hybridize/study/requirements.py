@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from fnmatch import fnmatch
+from fnmatch import translate
 from typing import Final
 
 PATHS: Final = ("*requirements*.txt", "*setup.cfg", "*pyproject.toml", "*Pipfile", "*environment*.yml")
 """Besides `setup.py`, which is searched as Python anyway."""
+_PATHS: Final = re.compile("|".join(map(translate, PATHS)))
 
 
 def is_requirements(path: str) -> bool:
     """Whether a path is one of these files."""
-    return any(fnmatch(path, pattern) for pattern in PATHS)
+    return _PATHS.match(path) is not None
 
 
 def differences(before: str, after: str, packages: Sequence[str]) -> list[tuple[str, str, str, int]]:

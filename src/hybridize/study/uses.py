@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 from typing import Final
 
 from hybridize.study.keyword import DEFAULT, Keyword
 from hybridize.study.uses_data import MODULE, Arguments, FileUses, Function, Outside, Role, Use
-from hybridize.study.uses_lines import SIMPLE, Definition, blocks, line_numbers, own_statements, split_lines, within
+from hybridize.study.uses_lines import SCOPES, Definition, blocks, line_numbers, own_statements, split_lines, within
 from hybridize.study.uses_text import scan
 
 _PARTIALS: Final = frozenset({"partial", "functools.partial"})
@@ -50,8 +51,10 @@ class _Finder:
         self.modules: dict[str, str] = {}  # local name -> dotted module or object
         self.aliases: dict[str, Arguments] = dict(outside)  # local name -> arguments bound with it
         self.top: set[str] = set()  # aliases made at the top level
-        self.values: dict[tuple[str, str], ast.expr] = {}  # (scope, name) -> last assigned expression
-        self.interesting: list[int] | None = None  # lines that hold a name of interest, ascending
+        self.tree = ast.Module([], [])
+        self.imports: list[int] = []  # lines that import
+        self.defining: list[int] = []  # lines that define functions or classes
+        self.interesting: list[int] = []  # lines that hold a name of interest, ascending
         self.telling: list[int] = []  # the same before aliases are known
         self.lines: dict[frozenset[str], list[int]] = {}
         self.consumed: set[int] = set()  # ids of expressions that are part of a recorded use
@@ -60,12 +63,15 @@ class _Finder:
         self.condition = ""  # under which the statement at hand runs, within its function
 
     def run(self, tree: ast.Module) -> None:
+        self.tree = tree
+        self.imports, self.defining = self._lines_with({"import"}), self._lines_with({"def", "class"})
         self._imports(tree.body)
         if not self._may_use():
-            self._define(tree.body, "", False)
+            self._define(tree.body, "")
             return
         self.telling = self._lines_with({*self.keyword.leaves, *self.aliases, *self._renamed()})
         self._collect(tree.body, "")
+        self.interesting = self._lines_with({*self.keyword.leaves, *self.aliases, *self._renamed()})
         self._statements(tree.body, "")
         for call, scope, bound, condition in self.later:
             self.condition = condition
@@ -87,8 +93,8 @@ class _Finder:
             elif isinstance(node, ast.ImportFrom):
                 for name in node.names if node.module and not node.level else ():
                     self.modules[name.asname or name.name] = f"{node.module}.{name.name}"
-            elif not isinstance(node, SIMPLE):
-                for child in blocks(node):
+            elif within(self.imports, node.lineno, node.end_lineno or node.lineno):
+                for child in [node.body] if isinstance(node, SCOPES) else blocks(node):
                     self._imports(child)
 
     # -- names ---------------------------------------------------------------------------------------------------
@@ -185,10 +191,45 @@ class _Finder:
 
     # -- statements ----------------------------------------------------------------------------------------------
 
+    @cached_property
+    def values(self) -> dict[tuple[str, str], ast.expr]:
+        """The last assigned expression by scope and name."""
+        found: dict[tuple[str, str], ast.expr] = {}
+        stack: list[tuple[ast.stmt, str]] = [(node, "") for node in reversed(self.tree.body)]
+        while stack:
+            node, scope = stack.pop()
+            if isinstance(node, SCOPES):
+                inner = f"{scope}.{node.name}" if scope else node.name
+                stack += [(child, inner) for child in reversed(node.body)]
+                continue
+            assigned = self._assigned(node, scope)
+            if assigned is not None:
+                found[assigned[:2]] = assigned[2]
+            for body in reversed(blocks(node)):
+                stack += [(child, scope) for child in reversed(body)]
+        return found
+
+    def _assigned(self, node: ast.stmt, scope: str) -> tuple[str, str, ast.expr] | None:
+        """The scope, the name and the value, if the statement gives a value to a plain name or a field."""
+        target = None
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+        elif isinstance(node, ast.AnnAssign):
+            target = node.target
+        if target is None or node.value is None:  # type: ignore[attr-defined]
+            return None
+        if isinstance(target, ast.Name):
+            return scope, target.id, node.value  # type: ignore[attr-defined]
+        if isinstance(target, ast.Attribute) and self._dotted(target) == f"self.{target.attr}":
+            return scope.rpartition(".")[0], target.attr, node.value  # type: ignore[attr-defined]
+        return None
+
     def _collect(self, body: list[ast.stmt], scope: str) -> None:
-        """Assignments and aliases first: a decorator may stand above the variable it names."""
+        """Aliases first: a decorator may stand above the variable it names."""
         for node in body:
-            if isinstance(node, Definition | ast.ClassDef):
+            if not self.aliases and not within(self.telling, node.lineno, node.end_lineno or node.lineno):
+                continue  # no maker can stand there
+            if isinstance(node, SCOPES):
                 inner = f"{scope}.{node.name}" if scope else node.name
                 self._collect(node.body, inner)
                 made = None if isinstance(node, ast.ClassDef) else self._returned(node)
@@ -197,28 +238,14 @@ class _Finder:
                     if not scope:
                         self.top.add(node.name)
                 continue
-            target = None
-            if isinstance(node, ast.Assign) and len(node.targets) == 1:
-                target = node.targets[0]
-            elif isinstance(node, ast.AnnAssign) and node.value is not None:
-                target = node.target
-            if isinstance(target, ast.Name) or (
-                isinstance(target, ast.Attribute) and self._dotted(target) == f"self.{target.attr}"
-            ):
-                self._assigned(node, target, scope)  # type: ignore[arg-type]
+            assigned = self._assigned(node, scope)
+            if assigned is not None:
+                self._alias(*assigned)
             for child in blocks(node):
                 self._collect(child, scope)
 
-    def _assigned(self, node: ast.Assign | ast.AnnAssign, target: ast.Name | ast.Attribute, scope: str) -> None:
-        assert node.value is not None
-        if isinstance(target, ast.Name):
-            name, where = target.id, scope
-        else:
-            name, where = target.attr, scope.rpartition(".")[0]
-        self.values[where, name] = node.value
-        value = node.value
-        candidates = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
-        for candidate in candidates:
+    def _alias(self, where: str, name: str, value: ast.expr) -> None:
+        for candidate in [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]:
             bound = self._maker(candidate)
             if bound is not None:
                 self.aliases[name] = bound
@@ -257,15 +284,16 @@ class _Finder:
                 made[target.id] = bound
         return None
 
-    def _define(self, body: list[ast.stmt], scope: str, in_function: bool) -> None:
+    def _define(self, body: list[ast.stmt], scope: str) -> None:
         """Functions only."""
         for node in body:
-            if isinstance(node, Definition | ast.ClassDef):
-                qualname = self._name(node, scope)
-                self._define(node.body, qualname, not isinstance(node, ast.ClassDef))
+            if not within(self.defining, node.lineno, node.end_lineno or node.lineno):
+                continue
+            if isinstance(node, SCOPES):
+                self._define(node.body, self._name(node, scope))
             else:
                 for child in blocks(node):
-                    self._define(child, scope, in_function)
+                    self._define(child, scope)
 
     def _name(self, node: Definition | ast.ClassDef, scope: str) -> str:
         qualname = f"{scope}.{node.name}" if scope else node.name
@@ -280,7 +308,10 @@ class _Finder:
 
     def _statements(self, body: list[ast.stmt], scope: str) -> None:
         for node in body:
-            if isinstance(node, Definition | ast.ClassDef):
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+            if not within(self.interesting, first, node.end_lineno or node.lineno):
+                self._define([node], scope)
+            elif isinstance(node, SCOPES):
                 qualname = self._name(node, scope)
                 for decorator in node.decorator_list:
                     self._decorator(decorator, qualname, scope)
@@ -344,8 +375,6 @@ class _Finder:
     def _holds(self, node: ast.stmt) -> bool:
         """Whether a name of interest stands in the statement, or in its head if it has a body; cheap, so that most
         trees stay closed."""
-        if self.interesting is None:
-            self.interesting = self._lines_with({*self.keyword.leaves, *self.aliases, *self._renamed()})
         first, last = node.lineno, node.end_lineno or node.lineno
         for decorator in getattr(node, "decorator_list", ()):
             first = min(first, decorator.lineno)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
-SIMPLE: Final = (ast.Expr, ast.Assign, ast.Return, ast.AugAssign, ast.AnnAssign, ast.Assert, ast.Raise, ast.Pass)
+SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def split_lines(source: str) -> list[str]:
@@ -26,7 +26,7 @@ def within(lines: list[int], first: int, last: int) -> bool:
 def own_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of a function in order, those of nested blocks too, not those of nested definitions."""
     for node in body:
-        if not isinstance(node, Definition | ast.ClassDef):
+        if not isinstance(node, SCOPES):
             yield node
             for child in blocks(node):
                 yield from own_statements(child)
@@ -45,15 +45,18 @@ def line_numbers(source: str, pattern: re.Pattern[str]) -> Iterator[int]:
         yield number
 
 
+_FIELDS: Final[dict[type[ast.AST], tuple[str, ...]]] = {
+    **dict.fromkeys((ast.If, ast.For, ast.AsyncFor, ast.While), ("body", "orelse")),
+    **dict.fromkeys((ast.With, ast.AsyncWith), ("body",)),
+    **dict.fromkeys((ast.Try, ast.TryStar), ("body", "orelse", "finalbody")),
+}
+_NONE: Final[list[list[ast.stmt]]] = []
+
+
 def blocks(node: ast.stmt) -> list[list[ast.stmt]]:
     """The statement lists inside a compound statement that is no definition."""
-    found: list[list[ast.stmt]] = []
-    if isinstance(node, SIMPLE):
-        return found
-    for name in ("body", "orelse", "finalbody"):
-        value = getattr(node, name, None)
-        if isinstance(value, list) and value:
-            found.append(value)
-    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        found.append(part.body)
-    return found
+    fields = _FIELDS.get(type(node))
+    if fields is None:
+        return [case.body for case in node.cases] if isinstance(node, ast.Match) else _NONE
+    found = [value for name in fields if (value := getattr(node, name))]
+    return [*found, *(handler.body for handler in node.handlers)] if isinstance(node, ast.Try | ast.TryStar) else found

@@ -59,10 +59,15 @@ class Wrappers:
         """A line that may make a maker: what stands there is given a plain name, or returned."""
         return re.compile(rf"^\s*(?:return\b|\w+\s*=)[^\n]*\b(?:{'|'.join(self._keyword.leaves)})\b", re.MULTILINE)
 
-    @cached_property
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """Names to look for in a history: the makers', and other names of the API itself."""
+        return (*self.names, *self._renamed)
+
+    @property
     def pattern(self) -> str:
         """Alternatives for git's search, each with its bar; empty where there are no names."""
-        return "".join(f"|{name}" for name in dict.fromkeys((*self.names, *self._renamed)))
+        return "".join(f"|{name}" for name in dict.fromkeys(self.searched))
 
     @cached_property
     def _renamed(self) -> tuple[str, ...]:
