@@ -118,9 +118,10 @@ def plan(
     convertible = [code for code, report in given.items() if _converts(report)]
     # What only the first phase came to has no frames any more, and no calls.
     order = list(dict.fromkeys((*basis.frequency.codes, *codes)))
+    facts = {code: report.facts for code, report in given.items()}
     small: dict[Code, str] = {}
     for _ in range(_ROUNDS):
-        chooser, planned = _Chooser(basis, wanted, convertible, small), dict(given)
+        chooser, planned = _Chooser(basis, wanted, convertible, small, facts), dict(given)
         for code in order:
             report = planned.get(code)
             mistakes.spare(code, partial(chooser.gains.visit, code, chooser.graphs))
@@ -157,8 +158,16 @@ def _converts(report: FunctionReport) -> bool:
 
 
 class _Chooser:
-    def __init__(self, basis: Basis, wanted: Wanted, convertible: Sequence[Code], small: Mapping[Code, str]) -> None:
+    def __init__(
+        self,
+        basis: Basis,
+        wanted: Wanted,
+        convertible: Sequence[Code],
+        small: Mapping[Code, str],
+        facts: Mapping[Code, FunctionFacts],
+    ) -> None:
         """`small` says of which functions an earlier round has found that nobody would notice their graphs."""
+        self.facts = facts
         self.small = small
         self.basis = basis
         self.wanted = wanted
@@ -353,12 +362,14 @@ class _Chooser:
             return self._session(code, facts)
         if any(pos == given_position(code) for frame in self.basis.frames.get(code, []) for _, pos in frame.incoming):
             return status_of(facts, "part-of-tests", "a test runner calls it: nothing is gained where tests run")
-        if facts.unfollowed:
-            return status_of(facts, "unsure", facts.unfollowed[0].message, facts.unfollowed)
+        # What a test hands over to be called says nothing of what others do.
+        unfollowed = tuple(each for each in facts.unfollowed if not self.basis.roles.is_test(each.path))
+        if unfollowed:
+            return status_of(facts, "unsure", unfollowed[0].message, unfollowed)
         confidences, frames = self.basis.confidences, self.basis.frames.get(code, [])
         unsure = (
             confidences.on_any_backend(code)
-            or confidences.contracts.unproven(code, frames)
+            or confidences.contracts.unproven(code, frames, self._stands)
             or confidences.outcome(code, facts)
         )
         if unsure is not None:
@@ -372,6 +383,11 @@ class _Chooser:
             return self.coverage.status(code, facts, share)  # what decorates it makes a graph already
         relays = self._relays(code, facts)
         return relays or self._made_within(code, facts, share) or self._variable_of_graph(code, facts)
+
+    def _stands(self, abstract: Code) -> bool:
+        """Whether methods of the program implement an abstract one, and none has side effects."""
+        known = [self.facts.get(code) for code in self.basis.confidences.contracts.implementers(abstract)]
+        return bool(known) and all(f is not None and f.python_side_effects.value is Ternary.NO for f in known)
 
     def _relays(self, code: Code, facts: FunctionFacts) -> Status | None:
         """Why a function that only calls what is hybrid already, once each, needs no graph around: a wrapper's code."""

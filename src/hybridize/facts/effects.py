@@ -73,7 +73,7 @@ class SideEffects:
         self._frames = solution.frames
         self._owners = Owners(solution)
         self._excused = Excused(solution)
-        self._used = Used()
+        self._used = Used(solution.frames)
         self._kept: dict[tuple[Code, int], bool] = {}
         self._early: frozenset[tuple[Obj, str]] | None = None  # cached properties that constructors read
         self._dead = frozenset(f.uid for f in solution.world.frames if f.gone)

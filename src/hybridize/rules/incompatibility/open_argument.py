@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Lit, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
+from hybridize.facts.foreign import Foreign
 from hybridize.facts.symbolic import OPERATION, parameter_bit
 from hybridize.flow.docstrings import Docstrings
 from hybridize.library.defaults import holds_tensors
@@ -37,8 +38,8 @@ _PYTHONS_OWN: Final = frozenset(f"builtins.{name}" for name in "dict list tuple 
 _QUESTIONS: Final = frozenset({"builtins.isinstance", "tf.is_tensor"})
 _LOOKS: Final = frozenset({"builtins.hasattr", "builtins.getattr"})
 _EAGER: Final = frozenset({"numpy", "_numpy"})
-#: Packages outside of the index that compute with TensorFlow, as their names begin.
-_FOR_TENSORFLOW: Final = ("tensorflow", "tf_", "tf2", "tfp", "tfa", "keras", "einops", "horovod", "typing", "abc")
+#: Packages whose functions compute nothing.
+_FOR_PEOPLE: Final = ("typing", "abc")
 _MAY_BE_ARRAY: Final = "an argument of unknown kind, which may be an array"
 
 
@@ -160,9 +161,10 @@ def _looks(view: FrameView, instr: ir.Call) -> bool:
 
 
 def _is_foreign(view: FrameView, call: ir.Call) -> bool:
-    """Whether a call goes to a library that nothing is known about and that does not speak of TensorFlow."""
+    """Whether a call goes to a library that nothing is known about and that does not compute with TensorFlow."""
     called = [e for e in view.frame.effects.values() if e.kind == "foreign_call" and e.position == call.position]
-    return any(not effect.detail.startswith(_FOR_TENSORFLOW) for effect in called)
+    foreign: Foreign = view.project.shared("foreign packages", lambda: Foreign(view.project.solution.frames))
+    return any(not effect.detail.startswith(_FOR_PEOPLE) and not foreign.computes(effect.detail) for effect in called)
 
 
 def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
