@@ -376,7 +376,8 @@ class _Chooser:
             return status_of(facts, "unsure", unsure.message, (unsure,))
         results = [obj for frame in frames for obj in frame.ret]
         unknown = next((obj for obj in results if isinstance(obj, Unknown)), None)
-        if unknown is not None and not any(isinstance(obj, (Tensor, Tup, Container)) for obj in results):
+        shown = facts.gives_tensors or any(isinstance(obj, (Tensor, Tup, Container)) for obj in results)
+        if unknown is not None and not shown:
             return status_of(facts, "unsure", f"returns something that is not known: {unknown.reason}")
         callers = {call.caller for call in self.basis.frequency.calls.get(code, {}).values()}
         if code.decorators and callers and callers <= self.basis.benefits.hybrid:

@@ -8,10 +8,12 @@ computed with TensorFlow, and so, most likely, what is given a tensor and gives 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
-from hybridize.domain.objects import Bound, Lib, LibInst, Unknown
+from hybridize.domain.objects import Bound, Lib, LibInst, Stream, Unknown
+from hybridize.domain.unknowns import Why
 from hybridize.facts.foreign import Foreign
 from hybridize.facts.reasons import Reason
 from hybridize.flow.frames import Effect, Frame
@@ -40,7 +42,10 @@ _CALLS: Final = 3
 class Used:
     """What the uses of unknown objects say, by call; kept for each place."""
 
-    def __init__(self, frames: Mapping[Code, Sequence[Frame]]) -> None:
+    def __init__(self, frames: Mapping[Code, Sequence[Frame]], quiet: Callable[[Frame], bool]) -> None:
+        """`quiet`: whether nothing is known that a frame changes."""
+        self._frames = frames
+        self._quiet = quiet
         self._foreign = Foreign(frames)
         self._known: dict[tuple[Frame, int, object], str] = {}
 
@@ -51,7 +56,7 @@ class Used:
         if key not in self._known:
             what = ""
             if effect.kind == "iterator" and isinstance(effect.target, Unknown):
-                what = "the iterator of a distributed data set" if is_distributed(frame, effect.position) else ""
+                what = _iterator(frame, effect.position)
             elif effect.kind == "unknown_call" and isinstance(effect.target, Unknown):
                 what = self._called(frame, effect, effect.target)
             elif effect.kind == "foreign_call":
@@ -65,11 +70,41 @@ class Used:
         what = what or ("a model" if _is_trained(frame, target) else "")
         what = what or ("an optimizer" if _gets_gradients(frame, effect.position) else "")
         what = what or ("a model" if _is_method_of_trained(frame, effect.position) else "")
-        return what or self._computing(frame, effect)
+        return what or self._computing(frame, effect) or self._one_of(frame, effect, target)
+
+    def _one_of(self, frame: Frame, effect: Effect, target: Unknown) -> str:
+        """The project's methods of a name, where one of too many objects is called by it and none has effects."""
+        if target.why is not Why.SUMMARIZED:
+            return ""
+        index = index_of(frame.code)
+        made = [index.source(call.function) for call in index.calls.get(effect.position, ())]
+        names = {each.name for each in made if isinstance(each, ir.Attr)}
+        found = [each for name in names for each in self._methods.get(name, ())]
+        if len(names) != 1 or len(found) < 1 or not all(map(self._quiet, found)):
+            return ""
+        return f"one of the project's `{next(iter(names))}`"
+
+    @cached_property
+    def _methods(self) -> Mapping[str, list[Frame]]:
+        found: dict[str, list[Frame]] = {}
+        for code, frames in self._frames.items():
+            if code.kind == "function" and code.parent is not None and code.parent.kind == "class":
+                found.setdefault(code.name, []).extend(frames)
+        return found
 
     def _computing(self, frame: Frame, effect: Effect) -> str:
         computes = _is_derived(frame, effect.position) or self._foreign.vouches(frame, effect)
         return "a function of TensorFlow" if computes else ""
+
+
+def _iterator(frame: Frame, position: int) -> str:
+    """What an iterator of which nothing is known is: a distributed data set's, or a data set's as all that are known."""
+    if is_distributed(frame, position):
+        return "the iterator of a distributed data set"
+    calls = index_of(frame.code).calls.get(position, ())
+    known = [o for call in calls for s, _ in call.arguments[:1] for o in frame.vals[s] or () if type(o) is not Unknown]
+    shown = bool(known) and all(isinstance(o, Stream) and o.kind == "tf.data.Iterator" for o in known)
+    return "the iterator of a data set" if shown else ""
 
 
 def is_distributed(frame: Frame, position: int) -> bool:

@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Lit, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.facts.foreign import Foreign
+from hybridize.facts.model import Ternary
 from hybridize.facts.symbolic import OPERATION, parameter_bit
 from hybridize.flow.docstrings import Docstrings
 from hybridize.library.defaults import holds_tensors
@@ -40,6 +41,8 @@ _LOOKS: Final = frozenset({"builtins.hasattr", "builtins.getattr"})
 _EAGER: Final = frozenset({"numpy", "_numpy"})
 #: Packages whose functions compute nothing.
 _FOR_PEOPLE: Final = ("typing", "abc")
+#: What is assumed of an argument that is taken apart into names: rows of an array have none.
+_TAKEN_APART: Final = "assumed that what is taken apart into names is a tuple or list"
 _MAY_BE_ARRAY: Final = "an argument of unknown kind, which may be an array"
 
 
@@ -194,7 +197,8 @@ def unpack(view: FrameView, instr: ir.Unpack) -> Iterator[Hit]:
     needs = _gone_through(view, instr.source)
     unknown = any(isinstance(o, Unknown) and not holds_tensors(o) for o in view.value(instr.source))
     if needs and unknown and not _are_structures(view, needs):
-        yield Hit(instr.position, f"takes {_MAY_BE_ARRAY}, apart: Python cannot go through a tensor of a graph", needs)
+        said = f"takes {_MAY_BE_ARRAY}, apart: Python cannot go through a tensor of a graph"
+        yield Hit(instr.position, said, needs, unless=_TAKEN_APART)
 
 
 def _are_structures(view: FrameView, needs: int) -> bool:
@@ -220,7 +224,13 @@ def result(function: FunctionView) -> Iterator[Hit]:
                 if needs and unknown and instr.position not in seen and function.opens(view.frame, needs):
                     seen.add(instr.position)
                     said = "returns an argument of unknown kind: a number or array comes back as a tensor"
-                    yield Hit(instr.position, f"{said}, an object raises")
+                    unless = "assumed that an argument that comes back is a tensor" if _takes(function, needs) else ""
+                    yield Hit(instr.position, f"{said}, an object raises", unless=unless)
+
+
+def _takes(function: FunctionView, needs: int) -> bool:
+    """Whether hints or uses say that all of some parameters take tensors, or that tensors are given back."""
+    return function.facts.gives_tensors or all(p.tensor is Ternary.YES for p in function.facts.parameters if needs & parameter_bit(p.index))
 
 
 _CALLED: Final = _QUESTIONS | _LOOKS | _ITERATE | _ITERATE_ONE | {"builtins.type"}
