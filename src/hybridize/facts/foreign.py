@@ -17,6 +17,7 @@ from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.unknowns import Why
 from hybridize.facts.guards import parts
 from hybridize.flow.frames import Effect, Frame
+from hybridize.library.index.lookup import known_package
 from hybridize.library.dialect import STATIC, TENSOR_PACKAGES
 from hybridize.library.python.packages import MODULES
 from hybridize.program import ir
@@ -25,8 +26,9 @@ from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import operands
 from hybridize.regex import regex
 
-#: What an unknown value is called that comes of a call of another package.
+#: What an unknown value is called that comes of a call of another package, and one that an object of it has.
 _RESULT: Final = regex(r"\bthe result of `([\w.]+)`$")
+_OWNED: Final = regex(r"\battribute `\w+` of ([\w.]+)$")
 #: Operations that take arrays and numbers as readily as tensors: they say nothing of what they are given.
 _CONVERTS: Final = frozenset(
     "tf.constant tf.convert_to_tensor tf.cast tf.identity tf.Variable tf.print tf.data.Dataset.from_tensor_slices "
@@ -92,7 +94,11 @@ def _name(effect: Effect) -> str:
     if effect.kind != "unknown_call" or not isinstance(effect.target, Unknown):
         return ""
     made = _RESULT.search(effect.target.reason)
-    return made[1] if made is not None and "." in made[1] else ""
+    if made is not None:
+        return made[1] if "." in made[1] else ""
+    owner = _OWNED.search(effect.target.reason)
+    foreign = owner is not None and not known_package(owner[1]) and not _is_on_host(owner[1])
+    return owner[1] if owner is not None and foreign else ""
 
 
 def _is_on_host(name: str) -> bool:

@@ -17,7 +17,7 @@ from hybridize.domain.unknowns import Why
 from hybridize.facts.foreign import Foreign
 from hybridize.facts.reasons import Reason
 from hybridize.flow.frames import Effect, Frame
-from hybridize.flow.hints import DECLARED
+from hybridize.flow.hints import DECLARED, NO_TENSOR
 from hybridize.library import costs
 from hybridize.library.asking import method_asks
 from hybridize.library.registry import class_chain
@@ -67,6 +67,8 @@ class Used:
     def _called(self, frame: Frame, effect: Effect, target: Unknown) -> str:
         """What something unknown is that is called."""
         what = _declared(target)
+        if what == f"a `{NO_TENSOR}`":
+            return ""
         what = what or ("a model" if _is_trained(frame, target) else "")
         what = what or ("an optimizer" if _gets_gradients(frame, effect.position) else "")
         what = what or ("a model" if _is_method_of_trained(frame, effect.position) else "")
