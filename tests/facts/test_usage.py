@@ -276,13 +276,23 @@ run(Agent(), {{}})
 
 @pytest.mark.parametrize(
     ("use", "converted"),
-    [("logs['seen'] = 3", True), ("kept['logs'] = logs", True), ("kept['rate'] = logs['rate']", True)],
+    [("logs['seen'] = 3", True), ("kept['logs'] = logs", False), ("kept['rate'] = logs['rate']", False)],
 )
-def test_a_variable_among_tensors_that_are_kept_is_kept_for_its_value(use: str, converted: bool, tmp_path: Path) -> None:
-    text = RETURNED.format(use=use)
-    assert converts(tmp_path, text) is converted
-    listed = text.replace('{"loss": loss, "rate": self.rate}', "[loss, self.rate]").replace("logs['rate']", "logs[1]")
-    assert converts(tmp_path, listed) is ("kept" not in use)
+def test_what_a_caller_puts_beside_a_result_leaves_it_alone(use: str, converted: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, RETURNED.format(use=use)) is converted
+
+
+@pytest.mark.parametrize(("given", "converted"), [('{"loss": loss, "rate": self.rate}', True), ("[loss, self.rate]", False)])
+def test_a_variable_that_a_library_s_callers_log_is_meant_for_its_value(
+    given: str, converted: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "agents"\n', encoding="utf-8")
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents/__init__.py").write_text("", encoding="utf-8")
+    text = RETURNED.format(use="kept['last'] = logs").replace('{"loss": loss, "rate": self.rate}', given)
+    assert converts(tmp_path / "agents", text) is converted
+    found = analyze([tmp_path], Config(), repairs=False).functions
+    assert all(each.decision.action is Action.KEEP for each in found)
 
 
 DISTRIBUTED = """\

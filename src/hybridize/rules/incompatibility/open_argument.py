@@ -10,7 +10,7 @@ from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.facts.foreign import Foreign
 from hybridize.facts.model import Ternary
 from hybridize.facts.symbolic import OPERATION, parameter_bit
-from hybridize.flow.docstrings import Docstrings
+from hybridize.flow.docstrings import Docstrings, is_described
 from hybridize.library.defaults import holds_tensors
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -198,7 +198,16 @@ def unpack(view: FrameView, instr: ir.Unpack) -> Iterator[Hit]:
     unknown = any(isinstance(o, Unknown) and not holds_tensors(o) for o in view.value(instr.source))
     if needs and unknown and not _are_structures(view, needs):
         said = f"takes {_MAY_BE_ARRAY}, apart: Python cannot go through a tensor of a graph"
-        yield Hit(instr.position, said, needs, unless=_TAKEN_APART)
+        yield Hit(instr.position, said, needs, unless="" if _is_told_of(view, instr.source, needs) else _TAKEN_APART)
+
+
+def _is_told_of(view: FrameView, slot: int, needs: int) -> bool:
+    """Whether something says that an argument may be no tuple: a question, a call, an entry in the docstring."""
+    places = [i for i in range(len(view.code.params)) if needs & parameter_bit(i)]
+    frames = view.project.solution.frames.get(view.code, ())
+    passed = any(isinstance(o, Tensor) for frame in frames for i in places for o in frame.args[i])
+    asked = isinstance(view.definition(slot), ir.Refine)
+    return asked or passed or any(is_described(view.code, view.code.params[i].name) for i in places)
 
 
 def _are_structures(view: FrameView, needs: int) -> bool:
