@@ -282,7 +282,9 @@ def test_what_a_caller_puts_beside_a_result_leaves_it_alone(use: str, converted:
     assert converts(tmp_path, RETURNED.format(use=use)) is converted
 
 
-@pytest.mark.parametrize(("given", "converted"), [('{"loss": loss, "rate": self.rate}', True), ("[loss, self.rate]", False)])
+@pytest.mark.parametrize(
+    ("given", "converted"), [('{"loss": loss, "rate": self.rate}', True), ("[loss, self.rate]", False)]
+)
 def test_a_variable_that_a_library_s_callers_log_is_meant_for_its_value(
     given: str, converted: bool, tmp_path: Path
 ) -> None:

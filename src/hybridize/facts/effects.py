@@ -25,7 +25,17 @@ from hybridize.facts.model import Evidence, Fact
 from hybridize.facts.origins import ELSEWHERE, Root, callees_at, cell_roots, passed_slots, roots, slots_of
 from hybridize.facts.passed import Owners, Passed
 from hybridize.facts.pruned import Pruned
-from hybridize.facts.reasons import CHANGES, OPAQUE, TOLD, VOUCHED, Reason, fills_own, is_unclear, last_evidence_of, order
+from hybridize.facts.reasons import (
+    CHANGES,
+    OPAQUE,
+    TOLD,
+    VOUCHED,
+    Reason,
+    fills_own,
+    is_unclear,
+    last_evidence_of,
+    order,
+)
 from hybridize.facts.repeats import cached_read, repeatable
 from hybridize.facts.restored import RESTORED, is_restored
 from hybridize.facts.traced import is_traced

@@ -17,8 +17,8 @@ from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.unknowns import Why
 from hybridize.facts.guards import parts
 from hybridize.flow.frames import Effect, Frame
-from hybridize.library.index.lookup import known_package
 from hybridize.library.dialect import STATIC, TENSOR_PACKAGES
+from hybridize.library.index.lookup import known_package
 from hybridize.library.python.packages import MODULES
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of

@@ -100,7 +100,7 @@ class Used:
 
 
 def _iterator(frame: Frame, position: int) -> str:
-    """What an iterator of which nothing is known is: a distributed data set's, or a data set's as all that are known."""
+    """What an unknown iterator is: a distributed data set's, or a data set's as all that are known there."""
     if is_distributed(frame, position):
         return "the iterator of a distributed data set"
     calls = index_of(frame.code).calls.get(position, ())

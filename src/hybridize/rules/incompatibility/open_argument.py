@@ -239,7 +239,9 @@ def result(function: FunctionView) -> Iterator[Hit]:
 
 def _takes(function: FunctionView, needs: int) -> bool:
     """Whether hints or uses say that all of some parameters take tensors, or that tensors are given back."""
-    return function.facts.gives_tensors or all(p.tensor is Ternary.YES for p in function.facts.parameters if needs & parameter_bit(p.index))
+    return function.facts.gives_tensors or all(
+        p.tensor is Ternary.YES for p in function.facts.parameters if needs & parameter_bit(p.index)
+    )
 
 
 _CALLED: Final = _QUESTIONS | _LOOKS | _ITERATE | _ITERATE_ONE | {"builtins.type"}

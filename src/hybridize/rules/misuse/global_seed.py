@@ -60,7 +60,7 @@ def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
 
 
 def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed]]:
-    """All hits; of a library's function nobody is taken to count on the very numbers: its callers choose their seeds."""
+    """All hits; nobody is taken to count on a library's very numbers: its callers choose their seeds."""
     assumed = "assumed that nobody counts on the very numbers that the global seed gives it"
     libraries = [project.roles.of(doubt.function.code.path) is Role.LIBRARY for doubt in doubts]
     return [
@@ -172,8 +172,9 @@ RULE = Rule(
     summary="Random operations without a seed of their own draw other numbers in a graph than eagerly.",
     details="""With `tf.random.set_seed` alone each eager operation gets its seed from a counter of the eager context,
 and each operation of a graph from its place in the graph: runs stay reproducible, but the numbers are others. In a
-library, whose callers set seeds of their own, that is noted as an assumption. Give the operation a seed as well, or draw from a `tf.random.Generator` or with stateless operations. Of a function that is
-hybrid already nothing is said: its numbers are as random and as reproducible as before.""",
+library, whose callers set seeds of their own, that is noted as an assumption. Give the operation a seed as well, or
+draw from a `tf.random.Generator` or with stateless operations. Of a function that is hybrid already nothing is said:
+its numbers are as random and as reproducible as before.""",
     level=None,
     triggers={ir.Call: Where(scan, names=_DRAWS.__contains__)},
     confirm=confirm,
