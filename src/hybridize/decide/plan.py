@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import Final, TypeGuard
+from typing import Final, TypeAlias, TypeGuard
 
 from hybridize.decide.confidence import Confidences, suffices
 from hybridize.decide.coverage import Coverage
@@ -115,13 +115,11 @@ def plan(
     With `all_safe` every conversion stays as it is, but what nobody vouches for.
     """
     given = dict(zip(codes, reports, strict=True))
-    convertible = [code for code, report in given.items() if _converts(report)]
     # What only the first phase came to has no frames any more, and no calls.
     order = list(dict.fromkeys((*basis.frequency.codes, *codes)))
-    facts = {code: report.facts for code, report in given.items()}
     small: dict[Code, str] = {}
     for _ in range(_ROUNDS):
-        chooser, planned = _Chooser(basis, wanted, convertible, small, facts), dict(given)
+        chooser, planned = _Chooser(basis, wanted, given, small), dict(given)
         for code in order:
             report = planned.get(code)
             mistakes.spare(code, partial(chooser.gains.visit, code, chooser.graphs))
@@ -157,17 +155,13 @@ def _converts(report: FunctionReport) -> bool:
     return report.decision.action is Action.CONVERT_TO_HYBRID
 
 
+Reports: TypeAlias = Mapping[Code, FunctionReport]
+
+
 class _Chooser:
-    def __init__(
-        self,
-        basis: Basis,
-        wanted: Wanted,
-        convertible: Sequence[Code],
-        small: Mapping[Code, str],
-        facts: Mapping[Code, FunctionFacts],
-    ) -> None:
+    def __init__(self, basis: Basis, wanted: Wanted, given: Reports, small: Mapping[Code, str]) -> None:
         """`small` says of which functions an earlier round has found that nobody would notice their graphs."""
-        self.facts = facts
+        self.reports = given
         self.small = small
         self.basis = basis
         self.wanted = wanted
@@ -179,7 +173,8 @@ class _Chooser:
         self.coverage = Coverage(basis.frequency, basis.roles, self.graphs)
         self.given: set[Code] = set()  # the functions that get variables as arguments
         #: Whether something that can be converted is called in loops of unknown length.
-        self.busy = any(bound.looped and math.isinf(bound.count) for bound in map(basis.frequency.bound, convertible))
+        bounds = [basis.frequency.bound(code) for code, report in given.items() if _converts(report)]
+        self.busy = any(bound.looped and math.isinf(bound.count) for bound in bounds)
 
     def visit(self, code: Code, report: FunctionReport) -> FunctionReport:
         """Decides about a function after all its callers."""
@@ -387,8 +382,8 @@ class _Chooser:
 
     def _stands(self, abstract: Code) -> bool:
         """Whether methods of the program implement an abstract one, and none has side effects."""
-        known = [self.facts.get(code) for code in self.basis.confidences.contracts.implementers(abstract)]
-        return bool(known) and all(f is not None and f.python_side_effects.value is Ternary.NO for f in known)
+        known = [self.reports.get(code) for code in self.basis.confidences.contracts.implementers(abstract)]
+        return bool(known) and all(r is not None and r.facts.python_side_effects.value is Ternary.NO for r in known)
 
     def _relays(self, code: Code, facts: FunctionFacts) -> Status | None:
         """Why a function that only calls what is hybrid already, once each, needs no graph around: a wrapper's code."""
