@@ -429,3 +429,59 @@ def test_one_call_of_the_helper_that_is_derived_shows_it(also: str, tmp_path: Pa
     loss = "loss_of(self.model(x)[:, 0], y)"
     text = HELPER.format(given="score", loss=loss).replace("        grads", f"        {also}\n        grads")
     assert converts(tmp_path, text)
+
+
+MERGED = """\
+class Reader:
+    def __init__(self, data: tf.data.Dataset, other):
+        self.data, self.other = data, other
+    def target(self, x: tf.Tensor):
+        given = iter({data})
+        return tf.exp(x) * tf.reduce_sum(next(given) * 2.0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("data", "converted"),
+    [
+        ("self.data if x.shape[0] == 2 else self.other", True),
+        ("[1.0, 2.0] if x.shape[0] == 2 else self.other", False),
+        ("self.other", False),
+    ],
+)
+def test_an_unknown_iterator_beside_those_of_data_sets_is_one(data: str, converted: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, MERGED.format(data=data)) is converted
+
+
+ABSTRACT = """\
+import abc
+class Kernel(abc.ABC):
+    @abc.abstractmethod
+    def scale(self, x: tf.Tensor) -> tf.Tensor:
+        raise NotImplementedError
+{below}
+class Model:
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+    def target(self, x: tf.Tensor):
+        return tf.exp(x) * self.kernel.scale(x)
+class Unscaled(Kernel):
+    pass
+def run(which):
+    model = Model(Unscaled() if which else Twice())
+    for _ in range(3):
+        model.target(tf.ones([2]))
+run(len(models.names))
+"""
+
+
+@pytest.mark.parametrize(
+    ("below", "converted"),
+    [
+        ("class Twice(Kernel):\n    def scale(self, x):\n        return x * 2.0", True),
+        ("class Twice(Kernel):\n    def scale(self, x):\n        print(x)\n        return x * 2.0", False),
+        ("Twice = Kernel", False),
+    ],
+)
+def test_an_abstract_method_is_what_the_program_puts_in_its_place(below: str, converted: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, ABSTRACT.format(below=below)) is converted
