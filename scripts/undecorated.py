@@ -303,13 +303,14 @@ def ask(home: Path, places: dict[str, list[int]]) -> dict[str, list[Asked]]:
         codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis, wanted: Wanted, mistakes: Mistakes
     ) -> Plan:
         for name, asked in MODES.items():
-            modes[name] = once(codes, reports, basis, asked, mistakes).reports
+            # Parts of a project are planned one after the other.
+            modes[name] = [*modes.get(name, ()), *once(codes, reports, basis, asked, mistakes).reports]
         return once(codes, reports, basis, wanted, mistakes)
 
     once = deciding.plan
     deciding.plan = each
     try:
-        modes["default"] = analyze([home], Config(), repairs=False).functions
+        modes["default"] = analyze([home], Config(jobs=1), repairs=False).functions
     finally:
         deciding.plan = once
     texts = {path: (home / path).read_text(encoding="utf-8", errors="replace") for path in _python(home)}

@@ -174,7 +174,7 @@ class Trainer:
 
 def test_methods_of_a_trained_model_are_a_models(tmp_path: Path) -> None:
     assert converts(tmp_path, METHODS.format(called="self.policy"))
-    assert not converts(tmp_path, METHODS.format(called="self.log"))
+    assert not converts(tmp_path, METHODS.format(called="self.log").replace("actions(x)", "actions(3)"))
 
 
 HINTED = """\
@@ -203,13 +203,60 @@ def test_what_an_annotation_calls_a_model_computes(hint: str, tmp_path: Path) ->
     assert any("by its use to be a `" in each.message for each in made.facts.assumptions)
 
 
-@pytest.mark.parametrize("hint", ["Callable", "Callable[[tf.Tensor], float]", "object", "Optional[models.Thing]"])
+OTHERS = ["Callable", "Callable[[tf.Tensor], float]", "object", "Optional[models.Thing]"]
+
+
+@pytest.mark.parametrize("hint", OTHERS)
 def test_any_other_callable_is_unknown(hint: str, tmp_path: Path) -> None:
-    assert not converts(tmp_path, HINTED.format(hint=hint, called="self.inner"))
+    assert not converts(tmp_path, HINTED.format(hint=hint, called="self.inner").replace("(x)", "('x')"))
 
 
-def test_methods_of_an_annotated_model_are_unknown(tmp_path: Path) -> None:
-    assert not converts(tmp_path, HINTED.format(hint="tf.keras.Model", called="self.inner.predict"))
+@pytest.mark.parametrize("hint", OTHERS)
+def test_what_gets_a_tensor_and_gives_an_operand_is_a_function_of_tensorflow(hint: str, tmp_path: Path) -> None:
+    made = report(tmp_path, HINTED.format(hint=hint, called="self.inner"))
+    assert (made.decision.action is Action.CONVERT_TO_HYBRID) is ("float" not in hint)
+    assert not converts(tmp_path, HINTED.format(hint=hint, called="float(x) * self.inner"))
+
+
+SCALED = """\
+class Layers:
+    def __init__(self, inner):
+        self.inner = inner
+    def target(self, x: tf.Tensor, n):
+        return {given} * tf.exp(x)
+    def other(self, x: tf.Tensor):
+        return tf.exp(self.inner.forward(x))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "converted"),
+    [
+        ("measure.scale(n)", True),  # the package has shown elsewhere that it computes with TensorFlow
+        ("models.Scale(n)", False),  # the constructor of a class may make variables
+        ("elsewhere.scale(n)", False),
+        ("self.inner.scale(n)", True),  # so has the object
+        ("self.scale(n)", False),
+    ],
+)
+def test_a_package_and_an_object_show_by_some_functions_what_the_others_are(
+    given: str, converted: bool, tmp_path: Path
+) -> None:
+    shown = "\ndef shown(x: tf.Tensor):\n    return tf.exp(measure.decay(x))\n"
+    text = "import nowhere as elsewhere\n" + SCALED.format(given=given) + shown
+    assert converts(tmp_path, text) is converted
+
+
+HOSTS = """\
+import {package}
+def target(x: tf.Tensor):
+    return tf.exp({package}.decay(x)) * 2.0
+"""
+
+
+@pytest.mark.parametrize(("package", "converted"), [("waves", True), ("scipy", False), ("gym", False)])
+def test_a_package_that_works_on_the_host_does_not(package: str, converted: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, HOSTS.format(package=package)) is converted
 
 
 RETURNED = """\
@@ -233,6 +280,21 @@ run(Agent(), {{}})
 )
 def test_what_a_caller_puts_beside_a_result_leaves_it_alone(use: str, converted: bool, tmp_path: Path) -> None:
     assert converts(tmp_path, RETURNED.format(use=use)) is converted
+
+
+@pytest.mark.parametrize(
+    ("given", "converted"), [('{"loss": loss, "rate": self.rate}', True), ("[loss, self.rate]", False)]
+)
+def test_a_variable_that_a_library_s_callers_log_is_meant_for_its_value(
+    given: str, converted: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "agents"\n', encoding="utf-8")
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents/__init__.py").write_text("", encoding="utf-8")
+    text = RETURNED.format(use="kept['last'] = logs").replace('{"loss": loss, "rate": self.rate}', given)
+    assert converts(tmp_path / "agents", text) is converted
+    found = analyze([tmp_path], Config(), repairs=False).functions
+    assert all(each.decision.action is Action.KEEP for each in found)
 
 
 DISTRIBUTED = """\
@@ -346,7 +408,7 @@ class Trainer:
             "score",
             "tf.reduce_mean(self.model(x)) + 0.0 * float(bool(loss_of(self.model(x)[:, 0], y) is None))",
             "",
-            False,
+            True,  # `tf.reduce_mean` computes on what it gives
         ),
         (
             "score",
@@ -362,8 +424,64 @@ def test_what_a_helper_gives_to_a_tape_is_computed_with_tensorflow(
     assert converts(tmp_path, HELPER.format(given=given, loss=loss) + after) is is_made
 
 
-@pytest.mark.parametrize(("also", "is_made"), [("", True), ("loss_of(self.model(x)[:, 0], y)", False)])
-def test_every_call_of_the_helper_must_be_derived(also: str, is_made: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("also", ["", "loss_of(self.model(x)[:, 0], y)"])
+def test_one_call_of_the_helper_that_is_derived_shows_it(also: str, tmp_path: Path) -> None:
     loss = "loss_of(self.model(x)[:, 0], y)"
     text = HELPER.format(given="score", loss=loss).replace("        grads", f"        {also}\n        grads")
-    assert converts(tmp_path, text) is is_made
+    assert converts(tmp_path, text)
+
+
+MERGED = """\
+class Reader:
+    def __init__(self, data: tf.data.Dataset, other):
+        self.data, self.other = data, other
+    def target(self, x: tf.Tensor):
+        given = iter({data})
+        return tf.exp(x) * tf.reduce_sum(next(given) * 2.0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("data", "converted"),
+    [
+        ("self.data if x.shape[0] == 2 else self.other", True),
+        ("[1.0, 2.0] if x.shape[0] == 2 else self.other", False),
+        ("self.other", False),
+    ],
+)
+def test_an_unknown_iterator_beside_those_of_data_sets_is_one(data: str, converted: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, MERGED.format(data=data)) is converted
+
+
+ABSTRACT = """\
+import abc
+class Kernel(abc.ABC):
+    @abc.abstractmethod
+    def scale(self, x: tf.Tensor) -> tf.Tensor:
+        raise NotImplementedError
+{below}
+class Model:
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+    def target(self, x: tf.Tensor):
+        return tf.exp(x) * self.kernel.scale(x)
+class Unscaled(Kernel):
+    pass
+def run(which):
+    model = Model(Unscaled() if which else Twice())
+    for _ in range(3):
+        model.target(tf.ones([2]))
+run(len(models.names))
+"""
+
+
+@pytest.mark.parametrize(
+    ("below", "converted"),
+    [
+        ("class Twice(Kernel):\n    def scale(self, x):\n        return x * 2.0", True),
+        ("class Twice(Kernel):\n    def scale(self, x):\n        print(x)\n        return x * 2.0", False),
+        ("Twice = Kernel", False),
+    ],
+)
+def test_an_abstract_method_is_what_the_program_puts_in_its_place(below: str, converted: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, ABSTRACT.format(below=below)) is converted

@@ -8,6 +8,7 @@ import pytest
 
 from hybridize.api import analyze
 from hybridize.config import Config
+from hybridize.decide.model import Action
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,3 +40,15 @@ def test_where_the_seed_counts(files: dict[str, str], counts: bool, tmp_path: Pa
     report = analyze([tmp_path], Config(all_safe=True), repairs=False)
     (noisy,) = [f for f in report.functions if f.facts.qualname == "noisy"]
     assert ("HY207" in [s.code for s in noisy.statuses]) is counts
+
+
+def test_a_library_s_callers_choose_their_seeds(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "lib"\n', encoding="utf-8")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "__init__.py").write_text(LIB, encoding="utf-8")
+    (tmp_path / "test_it.py").write_text(TEST, encoding="utf-8")
+    for all_safe in (True, False):
+        report = analyze([tmp_path], Config(all_safe=all_safe), repairs=False)
+        (noisy,) = [f for f in report.functions if f.facts.qualname == "noisy"]
+        assert (noisy.decision.action is Action.CONVERT_TO_HYBRID) is all_safe
+        assert any("very numbers" in each.message for each in noisy.facts.assumptions)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import Final, TypeGuard
+from typing import Final, TypeAlias, TypeGuard
 
 from hybridize.decide.confidence import Confidences, suffices
 from hybridize.decide.coverage import Coverage
@@ -115,12 +115,11 @@ def plan(
     With `all_safe` every conversion stays as it is, but what nobody vouches for.
     """
     given = dict(zip(codes, reports, strict=True))
-    convertible = [code for code, report in given.items() if _converts(report)]
     # What only the first phase came to has no frames any more, and no calls.
     order = list(dict.fromkeys((*basis.frequency.codes, *codes)))
     small: dict[Code, str] = {}
     for _ in range(_ROUNDS):
-        chooser, planned = _Chooser(basis, wanted, convertible, small), dict(given)
+        chooser, planned = _Chooser(basis, wanted, given, small), dict(given)
         for code in order:
             report = planned.get(code)
             mistakes.spare(code, partial(chooser.gains.visit, code, chooser.graphs))
@@ -156,9 +155,13 @@ def _converts(report: FunctionReport) -> bool:
     return report.decision.action is Action.CONVERT_TO_HYBRID
 
 
+Reports: TypeAlias = Mapping[Code, FunctionReport]
+
+
 class _Chooser:
-    def __init__(self, basis: Basis, wanted: Wanted, convertible: Sequence[Code], small: Mapping[Code, str]) -> None:
+    def __init__(self, basis: Basis, wanted: Wanted, given: Reports, small: Mapping[Code, str]) -> None:
         """`small` says of which functions an earlier round has found that nobody would notice their graphs."""
+        self.reports = given
         self.small = small
         self.basis = basis
         self.wanted = wanted
@@ -170,7 +173,8 @@ class _Chooser:
         self.coverage = Coverage(basis.frequency, basis.roles, self.graphs)
         self.given: set[Code] = set()  # the functions that get variables as arguments
         #: Whether something that can be converted is called in loops of unknown length.
-        self.busy = any(bound.looped and math.isinf(bound.count) for bound in map(basis.frequency.bound, convertible))
+        bounds = [basis.frequency.bound(code) for code, report in given.items() if _converts(report)]
+        self.busy = any(bound.looped and math.isinf(bound.count) for bound in bounds)
 
     def visit(self, code: Code, report: FunctionReport) -> FunctionReport:
         """Decides about a function after all its callers."""
@@ -353,25 +357,33 @@ class _Chooser:
             return self._session(code, facts)
         if any(pos == given_position(code) for frame in self.basis.frames.get(code, []) for _, pos in frame.incoming):
             return status_of(facts, "part-of-tests", "a test runner calls it: nothing is gained where tests run")
-        if facts.unfollowed:
-            return status_of(facts, "unsure", facts.unfollowed[0].message, facts.unfollowed)
+        # What a test hands over to be called says nothing of what others do.
+        unfollowed = tuple(each for each in facts.unfollowed if not self.basis.roles.is_test(each.path))
+        if unfollowed:
+            return status_of(facts, "unsure", unfollowed[0].message, unfollowed)
         confidences, frames = self.basis.confidences, self.basis.frames.get(code, [])
         unsure = (
             confidences.on_any_backend(code)
-            or confidences.contracts.unproven(code, frames)
+            or confidences.contracts.unproven(code, frames, self._stands)
             or confidences.outcome(code, facts)
         )
         if unsure is not None:
             return status_of(facts, "unsure", unsure.message, (unsure,))
         results = [obj for frame in frames for obj in frame.ret]
         unknown = next((obj for obj in results if isinstance(obj, Unknown)), None)
-        if unknown is not None and not any(isinstance(obj, (Tensor, Tup, Container)) for obj in results):
+        shown = facts.gives_tensors or any(isinstance(obj, (Tensor, Tup, Container)) for obj in results)
+        if unknown is not None and not shown:
             return status_of(facts, "unsure", f"returns something that is not known: {unknown.reason}")
         callers = {call.caller for call in self.basis.frequency.calls.get(code, {}).values()}
         if code.decorators and callers and callers <= self.basis.benefits.hybrid:
             return self.coverage.status(code, facts, share)  # what decorates it makes a graph already
         relays = self._relays(code, facts)
         return relays or self._made_within(code, facts, share) or self._variable_of_graph(code, facts)
+
+    def _stands(self, abstract: Code) -> bool:
+        """Whether methods of the program implement an abstract one, and none has side effects."""
+        known = [self.reports.get(code) for code in self.basis.confidences.contracts.implementers(abstract)]
+        return bool(known) and all(r is not None and r.facts.python_side_effects.value is Ternary.NO for r in known)
 
     def _relays(self, code: Code, facts: FunctionFacts) -> Status | None:
         """Why a function that only calls what is hybrid already, once each, needs no graph around: a wrapper's code."""

@@ -114,7 +114,12 @@ class Collector:
             else (),
             vouched=tuple(vouched),
             unfollowed=tuple(each for each in assumed if each.told is not Told.BY_USE),
+            gives_tensors=options.follow_type_hints and self._gives_tensors(code, frames),
         )
+
+    def _gives_tensors(self, code: Code, frames: list[Frame]) -> bool:
+        func = frames[0].func if frames else None
+        return code.returns is not None and func is not None and self.hints.is_tensor_hint(code.returns, func)
 
     def _is_layer(self, inst: Inst) -> bool:
         return "tf.Module" in registry.mro_names(inst)

@@ -8,7 +8,7 @@ evidence: nothing is known to break, but the default does not go by that.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -82,8 +82,13 @@ class Contracts:
         found = self.override(code)
         return found if found is not None and found.answer in (Answer.RAISES, Answer.DIFFERS) else None
 
-    def unproven(self, code: Code, frames: Sequence[Frame]) -> Evidence | None:
-        """Why nobody says that a graph may stand in the place of a function; None where nothing speaks against it."""
+    def unproven(
+        self, code: Code, frames: Sequence[Frame], stands: Callable[[Code], bool] = lambda _: False
+    ) -> Evidence | None:
+        """Why nobody says that a graph may stand in the place of a function; None where nothing speaks against it.
+
+        `stands`: whether an abstract method that it calls is known well enough by those that implement it here.
+        """
         found = self.override(code)
         if found is not None and found.answer is not Answer.GRAPH:
             return Evidence(found.message, code.path, code.line)
@@ -93,7 +98,16 @@ class Contracts:
         if outer is not None:
             return Evidence(f"a part of what {outer.message}", code.path, code.line)
         known = self._saved.get(code) or self._handed.get(code)
-        return known or _host(frames) or _gradient(code, frames) or _implemented_elsewhere(frames)
+        return known or _host(frames) or _gradient(code, frames) or _implemented_elsewhere(frames, stands)
+
+    def implementers(self, code: Code) -> frozenset[Code]:
+        """The functions that subclasses in the program put in the place of a method, or of what it overrides itself."""
+        assert code.parent is not None
+        owners = [base for cls in self.solution.world.classes.get(code.parent, ()) for base in cls.mro]
+        first = [base for base in owners if isinstance(base, Class) and code.name in base.fields]
+        subclasses = dict.fromkeys(each for cls in first for each in cls.subclasses)
+        cells = [cls.fields[code.name] for cls in subclasses if code.name in cls.fields]
+        return frozenset(f.code for cell in cells for f in _functions(cell.value) if not f.code.abstract)
 
     def others(self, code: Code) -> str:
         """Who else than the program calls a function, with whatever it accepts; empty where nobody is known to."""
@@ -197,7 +211,7 @@ def _gradient(code: Code, frames: Sequence[Frame]) -> Evidence | None:
     return None
 
 
-def _implemented_elsewhere(frames: Sequence[Frame]) -> Evidence | None:
+def _implemented_elsewhere(frames: Sequence[Frame], stands: Callable[[Code], bool]) -> Evidence | None:
     """A call of a method that only raises: what subclasses elsewhere put in its place would be traced."""
     seen = set(frames)
     todo = list(frames)
@@ -205,7 +219,7 @@ def _implemented_elsewhere(frames: Sequence[Frame]) -> Evidence | None:
         for (pos, callee), how in frame.calls.items():
             if how in _APART or callee in seen:
                 continue
-            if callee.code.abstract and _is_method(callee.code):
+            if callee.code.abstract and _is_method(callee.code) and not stands(callee.code):
                 said = f"calls `{callee.code.name}`, which only classes elsewhere implement"
                 return Evidence(said, frame.code.path, pos >> 16)
             if len(seen) < _STEPS:

@@ -25,7 +25,17 @@ from hybridize.facts.model import Evidence, Fact
 from hybridize.facts.origins import ELSEWHERE, Root, callees_at, cell_roots, passed_slots, roots, slots_of
 from hybridize.facts.passed import Owners, Passed
 from hybridize.facts.pruned import Pruned
-from hybridize.facts.reasons import CHANGES, OPAQUE, TOLD, VOUCHED, Reason, fills_own, last_evidence_of, order
+from hybridize.facts.reasons import (
+    CHANGES,
+    OPAQUE,
+    TOLD,
+    VOUCHED,
+    Reason,
+    fills_own,
+    is_unclear,
+    last_evidence_of,
+    order,
+)
 from hybridize.facts.repeats import cached_read, repeatable
 from hybridize.facts.restored import RESTORED, is_restored
 from hybridize.facts.traced import is_traced
@@ -73,10 +83,14 @@ class SideEffects:
         self._frames = solution.frames
         self._owners = Owners(solution)
         self._excused = Excused(solution)
-        self._used = Used()
+        self._used = Used(solution.frames, self._is_quiet)
         self._kept: dict[tuple[Code, int], bool] = {}
         self._early: frozenset[tuple[Obj, str]] | None = None  # cached properties that constructors read
         self._dead = frozenset(f.uid for f in solution.world.frames if f.gone)
+
+    def _is_quiet(self, frame: Frame) -> bool:
+        """Whether nothing is known that a call of a frame changes: calls of something unknown are left out."""
+        return all(r.effect.kind in OPAQUE or is_unclear(r) or bool(r.once) for r in self.of(frame).values())
 
     def of(self, frame: Frame) -> Summary:
         """The effects of a call of a frame, nearest first; none of one that is no longer part of the solution."""

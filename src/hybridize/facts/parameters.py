@@ -24,6 +24,7 @@ from hybridize.library.defaults import holds_tensors
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Param
+from hybridize.source.roles import is_test_path
 
 _MOST: Final = 8
 #: So many different constants at the call sites are so many traces, which is no retracing without bound.
@@ -340,12 +341,14 @@ class Parameters:
     def retracing_fact(self, made: Hybridization | None = None) -> Fact:
         """Whether literals that differ from call to call reach a parameter, without bound: one trace for each.
 
-        A few constants in the source (a mode, a flag, a size) are a few traces, and no more. `made` says how the
-        function is hybrid: what `tf.function(f)` gives is traced, `f` itself is not.
+        A few constants in the source (a mode, a flag, a size) are a few traces, and no more; and tests show what is
+        accepted, not how often. `made` says how the function is hybrid: what `tf.function(f)` gives is traced, `f`
+        itself is not.
         """
         traced = traced_frames(self.frames, made)
         only = made is not None and not made.is_decorator and _is_called_as_graph(traced)
-        calls = [(frame, *call) for frame in traced for call in _by_program(frame)]
+        every = [(frame, *call) for frame in traced for call in _by_program(frame)]
+        calls = [call for call in every if is_test_path(self.code.path) or not is_test_path(call[1].code.path)]
         for index, param in enumerate(self.code.params):
             if index == 0 and self.skip_first:
                 continue

@@ -2,23 +2,28 @@
 
 Whose trainable variables a function asks for is a model, and its call and its methods compute on tensors. What a
 function that takes gradients gives pairs of something and such variables is what applies them. What a tape derives was
-computed with TensorFlow. All of these are made to run in graphs.
+computed with TensorFlow, and so, most likely, what is given a tensor and gives what an operation computes on
+(`facts.foreign`). All of these are made to run in graphs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
-from hybridize.domain.objects import Bound, Lib, LibInst, Unknown
+from hybridize.domain.objects import Bound, Lib, LibInst, Stream, Unknown
+from hybridize.domain.unknowns import Why
+from hybridize.facts.foreign import Foreign
 from hybridize.facts.reasons import Reason
-from hybridize.flow.frames import Frame
-from hybridize.flow.hints import DECLARED
+from hybridize.flow.frames import Effect, Frame
+from hybridize.flow.hints import DECLARED, NO_TENSOR
 from hybridize.library import costs
 from hybridize.library.asking import method_asks
 from hybridize.library.registry import class_chain
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Instr
+from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import operands
 
 _BY_USE: Final = "assumed by its use to be "
@@ -37,27 +42,71 @@ _CALLS: Final = 3
 class Used:
     """What the uses of unknown objects say, by call; kept for each place."""
 
-    def __init__(self) -> None:
+    def __init__(self, frames: Mapping[Code, Sequence[Frame]], quiet: Callable[[Frame], bool]) -> None:
+        """`quiet`: whether nothing is known that a frame changes."""
+        self._frames = frames
+        self._quiet = quiet
+        self._foreign = Foreign(frames)
         self._known: dict[tuple[Frame, int, object], str] = {}
 
     def says(self, reason: Reason) -> str:
         """What is assumed of a call of something unknown; empty where its function does not show what it is."""
         effect, frame = reason.effect, reason.frame
-        if not isinstance(effect.target, Unknown) or effect.kind not in ("unknown_call", "iterator"):
-            return ""
-        key = frame, effect.position, effect.target
+        key = frame, effect.position, effect.target or effect.detail
         if key not in self._known:
-            if effect.kind == "iterator":
-                what = "the iterator of a distributed data set" if is_distributed(frame, effect.position) else ""
-                self._known[key] = f"{_BY_USE}{what}: {effect.detail}" if what else ""
-                return self._known[key]
-            what = _declared(effect.target)
-            what = what or ("a model" if _is_trained(frame, effect.target) else "")
-            what = what or ("an optimizer" if _gets_gradients(frame, effect.position) else "")
-            what = what or ("a model" if _is_method_of_trained(frame, effect.position) else "")
-            what = what or ("a function of TensorFlow" if _is_derived(frame, effect.position) else "")
+            what = ""
+            if effect.kind == "iterator" and isinstance(effect.target, Unknown):
+                what = _iterator(frame, effect.position)
+            elif effect.kind == "unknown_call" and isinstance(effect.target, Unknown):
+                what = self._called(frame, effect, effect.target)
+            elif effect.kind == "foreign_call":
+                what = self._computing(frame, effect)
             self._known[key] = f"{_BY_USE}{what}: {effect.detail}" if what else ""
         return self._known[key]
+
+    def _called(self, frame: Frame, effect: Effect, target: Unknown) -> str:
+        """What something unknown is that is called."""
+        what = _declared(target)
+        if what == f"a `{NO_TENSOR}`":
+            return ""
+        what = what or ("a model" if _is_trained(frame, target) else "")
+        what = what or ("an optimizer" if _gets_gradients(frame, effect.position) else "")
+        what = what or ("a model" if _is_method_of_trained(frame, effect.position) else "")
+        return what or self._computing(frame, effect) or self._one_of(frame, effect, target)
+
+    def _one_of(self, frame: Frame, effect: Effect, target: Unknown) -> str:
+        """The project's methods of a name, where one of too many objects is called by it and none has effects."""
+        if target.why is not Why.SUMMARIZED:
+            return ""
+        index = index_of(frame.code)
+        made = [index.source(call.function) for call in index.calls.get(effect.position, ())]
+        names = {each.name for each in made if isinstance(each, ir.Attr)}
+        found = [each for name in names for each in self._methods.get(name, ())]
+        if len(names) != 1 or len(found) < 1 or not all(map(self._quiet, found)):
+            return ""
+        return f"one of the project's `{next(iter(names))}`"
+
+    @cached_property
+    def _methods(self) -> Mapping[str, list[Frame]]:
+        found: dict[str, list[Frame]] = {}
+        for code, frames in self._frames.items():
+            if code.kind == "function" and code.parent is not None and code.parent.kind == "class":
+                found.setdefault(code.name, []).extend(frames)
+        return found
+
+    def _computing(self, frame: Frame, effect: Effect) -> str:
+        computes = _is_derived(frame, effect.position) or self._foreign.vouches(frame, effect)
+        return "a function of TensorFlow" if computes else ""
+
+
+def _iterator(frame: Frame, position: int) -> str:
+    """What an unknown iterator is: a distributed data set's, or a data set's as all that are known there."""
+    if is_distributed(frame, position):
+        return "the iterator of a distributed data set"
+    calls = index_of(frame.code).calls.get(position, ())
+    known = [o for call in calls for s, _ in call.arguments[:1] for o in frame.vals[s] or () if type(o) is not Unknown]
+    shown = bool(known) and all(isinstance(o, Stream) and o.kind == "tf.data.Iterator" for o in known)
+    return "the iterator of a data set" if shown else ""
 
 
 def is_distributed(frame: Frame, position: int) -> bool:
@@ -114,7 +163,7 @@ def _named(index: Index, slot: int) -> tuple[object, ...]:
 
 
 def _is_derived(frame: Frame, position: int, far: int = _CALLS) -> bool:
-    """Whether a tape takes gradients of what a call gives, by whatever is computed of it: here, or in all callers.
+    """Whether a tape takes gradients of what a call gives, by whatever is computed of it: here, or in some caller.
 
     Eagerly a tape only sees operations of TensorFlow: what it derives has been computed with these.
     """
@@ -128,10 +177,14 @@ def _is_derived(frame: Frame, position: int, far: int = _CALLS) -> bool:
         return True
     if not far or not frame.incoming or not _is_part(index, position, [made.value for made in index.of(ir.Return)]):
         return False
-    return all(
-        caller is not None and not frame.started_by(caller, pos) and _is_derived(caller, pos, far - 1)
-        for caller, pos in frame.incoming
-    )
+    return any(_derives(frame, caller, pos, far) for caller, pos in frame.incoming if caller is not None)
+
+
+def _derives(frame: Frame, caller: Frame, position: int, far: int) -> bool:
+    """Whether one call of a frame is for its derivative: an optimizer's, that of a loss, or one below a tape."""
+    if caller.gone or frame.started_by(caller, position):
+        return False
+    return costs.differentiates(caller.ops.get(position, "")) or _is_derived(caller, position, far - 1)
 
 
 def _is_part(index: Index, position: int, slots: list[int]) -> bool:

@@ -81,6 +81,11 @@ class Docstrings:
         return name in found
 
 
+def is_described(code: Code, name: str) -> bool:
+    """Whether a function's docstring has an entry for a parameter."""
+    return name in (text := _docstring(code)) and any(entries(text, frozenset({name})))
+
+
 def names_structure(text: str) -> bool:
     """Whether a description says of something that it is a tuple or dictionary, and nothing else."""
     sentence = _BRACKETS.sub(" ", _plain(text)).strip()

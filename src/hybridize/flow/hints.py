@@ -64,6 +64,8 @@ _KERAS_CALLS: Final = frozenset({"call", "__call__"})
 
 #: What is said of an unknown argument whose annotation names a class of these.
 DECLARED: Final = "declared as "
+#: A function whose result is none.
+NO_TENSOR: Final = "what gives no tensor"
 #: What annotations are read in: names are those of a function, or of the module in which an alias is made.
 Scope: TypeAlias = "Func | Mod"
 #: A part of an annotation: its source, or the value that an alias holds.
@@ -195,10 +197,16 @@ class HintReader:
                 inner = _unquoted(inner.slice)
             elif any(name.endswith(".Callable") for name in names):
                 parts = _parts(inner.slice)
-                return "Callable" if self.is_tensor_hint(parts[-1], func) else ""
+                return "Callable" if self.is_tensor_hint(parts[-1], func) else self._other(parts[-1], func)
         kinds = self.resolve(inner, func) if isinstance(inner, (ast.Name, ast.Attribute)) else BOTTOM
         names = {obj.name if isinstance(obj, Lib) else "" for obj in kinds}
         return min(names) if names and all(COMPUTING_CLASSES & {*registry.class_chain(name)} for name in names) else ""
+
+    def _other(self, node: Part, func: Func) -> str:
+        """What is said of a function that gives a number, text or array of its own."""
+        kinds = self.resolve(node, func) if isinstance(node, (ast.Name, ast.Attribute)) else BOTTOM
+        plain = any(isinstance(obj, Lib) and obj.name.startswith(("builtins.", "np.")) for obj in kinds)
+        return NO_TENSOR if plain else ""
 
     def is_tensor_hint(self, node: Part, func: Scope, depth: int = 0) -> bool:
         """Whether a tensor type stands inside an annotation, but for what it says of functions and classes."""

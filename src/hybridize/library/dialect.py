@@ -24,6 +24,8 @@ FUNCTION_PARAMETERS: Final = (
 OF_SHAPES: Final = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes"})
 #: The beginnings of names of what computes with tensors: functions, methods.
 TENSOR_LIBRARIES: Final = ("tf.", "tensor.", "keras.")
+#: The beginnings of names of packages outside of the index that compute with TensorFlow.
+TENSOR_PACKAGES: Final = ("tensorflow", "tf_", "tf2", "tfp", "tfa", "keras", "gpflow", "einops", "horovod")
 #: The beginnings of names of layers and models.
 LAYERS: Final = ("keras.layers.", "keras.Model", "keras.Sequential")
 #: Operations of a graph that call Python on the host.

@@ -135,6 +135,11 @@ _KERAS_2_ONLY: Final[dict[str, re.Pattern[str]]] = {
     "batch_input_shape": regex(r"\b(?:layers\.\w+|Dense|LSTM|GRU|Embedding|Conv[123]D)\([^\n]*\bbatch_input_shape\s*="),
     "aggregate_gradients": regex(r"\bexperimental_aggregate_gradients\s*="),
     "tensorflow_addons": regex(r"^(?:import|from) tensorflow_addons\b", re.M),
+    "optimizer.": regex(r"\b(?:\w+_)?optimizer\.(?:weights\b|get_weights\()"),
+    ".get_input_at(": regex(r"\.get_input_at\("),
+    "backend.placeholder(": regex(r"\bkeras\.backend\.placeholder\("),
+    "_trainable_state(": regex(r"\._[gs]et_trainable_state\("),
+    "._set_inputs(": regex(r"\._set_inputs\("),
     "MeanTensor(": regex(r"\bmetrics\.MeanTensor\("),
     "predict_classes(": regex(r"\.predict_classes\("),
 }

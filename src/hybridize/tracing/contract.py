@@ -17,7 +17,7 @@ from hybridize.tracing.derived import may_be_passed_twice
 from hybridize.tracing.exceptions import is_kept, named
 from hybridize.tracing.functional import fed
 from hybridize.tracing.raising import Raisers
-from hybridize.tracing.results import ARRAY, PYTHON, READS, display, parts_of, returns, site
+from hybridize.tracing.results import ARRAY, PYTHON, READS, display, is_logged, parts_of, returns, site
 from hybridize.tracing.views import FrameView, FunctionView, is_mutable_container
 
 
@@ -45,7 +45,7 @@ def open_contracts(function: FunctionView) -> Iterator[Evidence]:
 def _outcomes(function: FunctionView) -> Iterator[Evidence]:
     yield from _exceptions(function)
     for view in function.views():
-        yield from _results(view)
+        yield from _results(view, declared=function.facts.gives_tensors)
 
 
 def _exceptions(function: FunctionView) -> Iterator[Evidence]:
@@ -61,18 +61,18 @@ def _exceptions(function: FunctionView) -> Iterator[Evidence]:
                     yield Evidence(said, frame.code.path, position >> 16)
 
 
-def _results(view: FrameView) -> Iterator[Evidence]:
-    """Results of which something else comes back, or nobody knows what."""
+def _results(view: FrameView, *, declared: bool) -> Iterator[Evidence]:
+    """Results of which something else comes back, or nobody knows what; `declared`: an annotation says tensors."""
     for instr in returns(view.frame, view):
         for part in parts_of(view, instr.value):
-            if part.what in (PYTHON, ARRAY, READS):
+            if part.what in (PYTHON, ARRAY, READS) and not is_logged(view, instr.value, part):
                 yield site(view, instr, f"returns {part.said}, of which a tensor comes back")
         for _, slot in display(view, instr.value):
             value = view.value(slot)
             if is_mutable_container(value) and roots(view.frame, slot):
                 yield site(view, instr, "returns a container that existed before, of which another one comes back")
             for obj in value:
-                if isinstance(obj, Unknown):
+                if isinstance(obj, Unknown) and not declared:
                     yield site(view, instr, f"returns something that is not known: {obj.reason}")
 
 

@@ -44,7 +44,8 @@ class Hit:
     `path` names another file where the hit is not in the function's own.
     `level` and `outcome` replace the rule's where one hit is milder or worse than the rest. One that is not `sure`
     rests on calls that were merged: it keeps functions eager, is not told of hybrid ones in large programs, and is
-    told as information in small ones. `about` is the name of what is read or made: repairs ask for it.
+    told as information in small ones. `about` is the name of what is read or made: repairs ask for it; `unless` what
+    may be assumed so that it does not hold (speculation).
     """
 
     position: int
@@ -59,3 +60,4 @@ class Hit:
     subject: object = None  # what `confirm` needs to know
     sure: bool = True
     about: str = ""
+    unless: str = ""

@@ -93,6 +93,21 @@ def returns(frame: Frame, view: FrameView) -> Iterator[ir.Return]:
             yield instr
 
 
+def is_logged(view: FrameView, slot: int, part: Part) -> bool:
+    """Whether a part stands under a text in a returned dictionary, at least half of whose entries are tensors.
+
+    Who is given such a dictionary treats its entries alike, most likely to log them.
+    """
+    if len(part.path) != 1 or not isinstance(part.path[0], str):
+        return False
+    shown = [[cell.value for cell in obj.fields.values()] for obj in view.value(slot) if isinstance(obj, Container)]
+    return bool(shown) and all(2 * sum(map(_is_tensor, values)) >= len(values) for values in shown)
+
+
+def _is_tensor(value: Value) -> bool:
+    return bool(value) and all(isinstance(o, Tensor) and o.kind not in (VARIABLE, NDARRAY) for o in value)
+
+
 def iterator(view: FrameView, slot: int) -> str | None:
     """The function whose result a slot is, where that is an iterator of Python's."""
     made = view.definition(slot)

@@ -7,8 +7,10 @@ from typing import Final
 
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Lit, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
+from hybridize.facts.foreign import Foreign
+from hybridize.facts.model import Ternary
 from hybridize.facts.symbolic import OPERATION, parameter_bit
-from hybridize.flow.docstrings import Docstrings
+from hybridize.flow.docstrings import Docstrings, is_described
 from hybridize.library.defaults import holds_tensors
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -37,8 +39,10 @@ _PYTHONS_OWN: Final = frozenset(f"builtins.{name}" for name in "dict list tuple 
 _QUESTIONS: Final = frozenset({"builtins.isinstance", "tf.is_tensor"})
 _LOOKS: Final = frozenset({"builtins.hasattr", "builtins.getattr"})
 _EAGER: Final = frozenset({"numpy", "_numpy"})
-#: Packages outside of the index that compute with TensorFlow, as their names begin.
-_FOR_TENSORFLOW: Final = ("tensorflow", "tf_", "tf2", "tfp", "tfa", "keras", "einops", "horovod", "typing", "abc")
+#: Packages whose functions compute nothing.
+_FOR_PEOPLE: Final = ("typing", "abc")
+#: What is assumed of an argument that is taken apart into names: rows of an array have none.
+_TAKEN_APART: Final = "assumed that what is taken apart into names is a tuple or list"
 _MAY_BE_ARRAY: Final = "an argument of unknown kind, which may be an array"
 
 
@@ -160,9 +164,10 @@ def _looks(view: FrameView, instr: ir.Call) -> bool:
 
 
 def _is_foreign(view: FrameView, call: ir.Call) -> bool:
-    """Whether a call goes to a library that nothing is known about and that does not speak of TensorFlow."""
+    """Whether a call goes to a library that nothing is known about and that does not compute with TensorFlow."""
     called = [e for e in view.frame.effects.values() if e.kind == "foreign_call" and e.position == call.position]
-    return any(not effect.detail.startswith(_FOR_TENSORFLOW) for effect in called)
+    foreign: Foreign = view.project.shared("foreign packages", lambda: Foreign(view.project.solution.frames))
+    return any(not effect.detail.startswith(_FOR_PEOPLE) and not foreign.computes(effect.detail) for effect in called)
 
 
 def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
@@ -192,7 +197,17 @@ def unpack(view: FrameView, instr: ir.Unpack) -> Iterator[Hit]:
     needs = _gone_through(view, instr.source)
     unknown = any(isinstance(o, Unknown) and not holds_tensors(o) for o in view.value(instr.source))
     if needs and unknown and not _are_structures(view, needs):
-        yield Hit(instr.position, f"takes {_MAY_BE_ARRAY}, apart: Python cannot go through a tensor of a graph", needs)
+        said = f"takes {_MAY_BE_ARRAY}, apart: Python cannot go through a tensor of a graph"
+        yield Hit(instr.position, said, needs, unless="" if _is_told_of(view, instr.source, needs) else _TAKEN_APART)
+
+
+def _is_told_of(view: FrameView, slot: int, needs: int) -> bool:
+    """Whether something says that an argument may be no tuple: a question, a call, an entry in the docstring."""
+    places = [i for i in range(len(view.code.params)) if needs & parameter_bit(i)]
+    frames = view.project.solution.frames.get(view.code, ())
+    passed = any(isinstance(o, Tensor) for frame in frames for i in places for o in frame.args[i])
+    asked = isinstance(view.definition(slot), ir.Refine)
+    return asked or passed or any(is_described(view.code, view.code.params[i].name) for i in places)
 
 
 def _are_structures(view: FrameView, needs: int) -> bool:
@@ -218,7 +233,15 @@ def result(function: FunctionView) -> Iterator[Hit]:
                 if needs and unknown and instr.position not in seen and function.opens(view.frame, needs):
                     seen.add(instr.position)
                     said = "returns an argument of unknown kind: a number or array comes back as a tensor"
-                    yield Hit(instr.position, f"{said}, an object raises")
+                    unless = "assumed that an argument that comes back is a tensor" if _takes(function, needs) else ""
+                    yield Hit(instr.position, f"{said}, an object raises", unless=unless)
+
+
+def _takes(function: FunctionView, needs: int) -> bool:
+    """Whether hints or uses say that all of some parameters take tensors, or that tensors are given back."""
+    return function.facts.gives_tensors or all(
+        p.tensor is Ternary.YES for p in function.facts.parameters if needs & parameter_bit(p.index)
+    )
 
 
 _CALLED: Final = _QUESTIONS | _LOOKS | _ITERATE | _ITERATE_ONE | {"builtins.type"}

@@ -16,9 +16,11 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
 from hybridize.program.lowering import walk_codes
+from hybridize.records import replace
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.source import Role
 from hybridize.source.syntax import walk
-from hybridize.tracing.results import ARRAY, PYTHON, READS, Part, consumers, parts_of, returns, site, taken
+from hybridize.tracing.results import ARRAY, PYTHON, READS, Part, consumers, is_logged, parts_of, returns, site, taken
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView, position_of
 
 #: Those that are called by Keras in Python, and whose results are looked at.
@@ -30,6 +32,8 @@ _RATES: Final = frozenset({"learning_rate", "lr", "_learning_rate"})
 _RATE_CALLS: Final = frozenset(
     {"set_value", "LearningRateScheduler", "ReduceLROnPlateau", "set_weights", "from_config"}
 )
+#: What is assumed of a variable that callers of a library keep, among the tensors of a dictionary.
+_LOGGED: Final = "assumed that a variable among results that are kept is kept for the value that it has then"
 _STORES: Final = frozenset({ir.SetGlobal, ir.SetCell, ir.SetAttr, ir.SetItem, ir.Append, ir.Put})
 _KEEPING: Final = (".append", ".extend", ".update", ".add", ".insert", ".setdefault")
 
@@ -39,6 +43,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if function.code.is_generator or function.code.name == "__init__":
         return
     calls = consumers(function)
+    opened = function.project.roles.of(function.code.path) is Role.LIBRARY
     seen: set[tuple[int, str]] = set()
     for view in function.views():
         for instr in returns(view.frame, view):
@@ -52,7 +57,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                     noticed = _noticed(calls, part)
                     if noticed is not None:
                         seen.add(key)
-                        yield _hit(view, instr, part, noticed)
+                        kept = opened and part.kind == "variable" and is_logged(view, instr.value, part)
+                        yield replace(_hit(view, instr, part, noticed), unless=_LOGGED if kept else "")
 
 
 def _is_added(view: FrameView, slot: int, part: Part) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hybridize.domain.objects import Lit
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.source import is_test_path
+from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule, Where
+from hybridize.source import Role, is_test_path
 from hybridize.tracing.views import FrameView, ProjectView
 
 #: The stateful random operations, and where each takes its own seed if that comes without a name.
@@ -57,6 +57,16 @@ def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         instr.position,
         f"`{name}` follows the global seed alone: as an operation of a graph it draws other numbers than eagerly",
     )
+
+
+def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed]]:
+    """All hits; nobody is taken to count on a library's very numbers: its callers choose their seeds."""
+    assumed = "assumed that nobody counts on the very numbers that the global seed gives it"
+    libraries = [project.roles.of(doubt.function.code.path) is Role.LIBRARY for doubt in doubts]
+    return [
+        {hit: Confirmed(unless=assumed if library else "") for hit in doubt.hits}
+        for doubt, library in zip(doubts, libraries, strict=True)
+    ]
 
 
 def _has_seed(view: FrameView, call: ir.Call, place: int) -> bool:
@@ -161,11 +171,13 @@ RULE = Rule(
     outcome=Outcome.DIFFERS,
     summary="Random operations without a seed of their own draw other numbers in a graph than eagerly.",
     details="""With `tf.random.set_seed` alone each eager operation gets its seed from a counter of the eager context,
-and each operation of a graph from its place in the graph: runs stay reproducible, but the numbers are others. Give
-the operation a seed as well, or draw from a `tf.random.Generator` or with stateless operations. Of a function that is
-hybrid already nothing is said: its numbers are as random and as reproducible as before.""",
+and each operation of a graph from its place in the graph: runs stay reproducible, but the numbers are others. In a
+library, whose callers set seeds of their own, that is noted as an assumption. Give the operation a seed as well, or
+draw from a `tf.random.Generator` or with stateless operations. Of a function that is hybrid already nothing is said:
+its numbers are as random and as reproducible as before.""",
     level=None,
     triggers={ir.Call: Where(scan, names=_DRAWS.__contains__)},
+    confirm=confirm,
     bad=(
         Example(
             """\

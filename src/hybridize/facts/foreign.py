@@ -1,0 +1,166 @@
+"""Which code that nobody can follow computes with TensorFlow, by what the program gives it and does with what it gives.
+
+What gets a tensor and gives what an operation computes on is taken for a function of TensorFlow; and a package that has
+such a function for one that computes with it. A package that is known to work on the host never is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Final
+
+from hybridize.domain.nesting import held
+from hybridize.domain.objects import Tensor, Unknown
+from hybridize.domain.tensors import NDARRAY
+from hybridize.domain.unknowns import Why
+from hybridize.facts.guards import parts
+from hybridize.flow.frames import Effect, Frame
+from hybridize.library.dialect import STATIC, TENSOR_PACKAGES
+from hybridize.library.index.lookup import known_package
+from hybridize.library.python.packages import MODULES
+from hybridize.program import ir
+from hybridize.program.index import Index, index_of
+from hybridize.program.ir import Code, Instr
+from hybridize.program.operands import operands
+from hybridize.regex import regex
+
+#: What an unknown value is called that comes of a call of another package, and one that an object of it has.
+_RESULT: Final = regex(r"\bthe result of `([\w.]+)`$")
+_OWNED: Final = regex(r"\battribute `\w+` of ([\w.]+)$")
+#: Operations that take arrays and numbers as readily as tensors: they say nothing of what they are given.
+_CONVERTS: Final = frozenset(
+    "tf.constant tf.convert_to_tensor tf.cast tf.identity tf.Variable tf.print tf.data.Dataset.from_tensor_slices "
+    "tf.py_function tf.numpy_function".split()
+)
+_LISTS: Final = (ir.Tuple, ir.List)
+
+
+class Foreign:
+    """The packages and objects that nobody can follow, in a solved program."""
+
+    def __init__(self, frames: Mapping[Code, Sequence[Frame]]) -> None:
+        self._frames = frames
+
+    def computes(self, name: str) -> bool:
+        """Whether a dotted name belongs to a package that computes with TensorFlow."""
+        return name.startswith(TENSOR_PACKAGES) or name.partition(".")[0] in self._shown
+
+    def vouches(self, frame: Frame, effect: Effect) -> bool:
+        """Whether a call of code that nobody can follow is likely one of a function of TensorFlow."""
+        name, source = _name(effect), _source(effect)
+        if _is_on_host(name):
+            return False
+        if is_computed_on(frame, effect.position):
+            return True
+        if source is None or (name.rpartition(".")[2][:1].isupper() and effect.kind == "foreign_call"):
+            return False  # the constructor of a class may make variables
+        return (source in self._shown or self.computes(name)) and _is_operand(frame, effect.position)
+
+    @cached_property
+    def _shown(self) -> frozenset[str | Unknown]:
+        """Whose functions get tensors, and give what operations compute on."""
+        getting: set[str | Unknown] = set()
+        giving: set[str | Unknown] = set()
+        for frames in self._frames.values():
+            for frame in frames:
+                for effect in frame.effects.values():
+                    source = _source(effect)
+                    if source is None or _is_on_host(_name(effect)):
+                        continue
+                    calls = index_of(frame.code).calls.get(effect.position, ())
+                    if source not in getting and any(_gets_tensor(frame, call) for call in calls):
+                        getting.add(source)
+                    if source not in giving and _is_given(frame, calls):
+                        giving.add(source)
+        return frozenset(getting & giving)
+
+
+def _source(effect: Effect) -> str | Unknown | None:
+    """Whose function is called: a package's, or an object's that is one and the same for other calls of it."""
+    name = _name(effect)
+    if name:
+        return name.partition(".")[0]
+    target = effect.target
+    specific = isinstance(target, Unknown) and bool(target.taken) and target.why is Why.OTHER
+    return target if specific and effect.kind == "unknown_call" and isinstance(target, Unknown) else None
+
+
+def _name(effect: Effect) -> str:
+    """The function of a package that a call is one of, or that gave what is called; empty where there is none."""
+    if effect.kind == "foreign_call":
+        return effect.detail
+    if effect.kind != "unknown_call" or not isinstance(effect.target, Unknown):
+        return ""
+    made = _RESULT.search(effect.target.reason)
+    if made is not None:
+        return made[1] if "." in made[1] else ""
+    owner = _OWNED.search(effect.target.reason)
+    foreign = owner is not None and not known_package(owner[1]) and not _is_on_host(owner[1])
+    return owner[1] if owner is not None and foreign else ""
+
+
+def _is_on_host(name: str) -> bool:
+    """Whether a package is modelled, as one that does not compute with TensorFlow, or is Python's own."""
+    package = name.partition(".")[0]
+    known = package in MODULES or package in sys.stdlib_module_names
+    return known and not name.startswith(TENSOR_PACKAGES)
+
+
+def is_computed_on(frame: Frame, position: int) -> bool:
+    """Whether a call gets a tensor, and an operation computes on what it gives."""
+    calls = [call for call in index_of(frame.code).calls.get(position, ()) if _gets_tensor(frame, call)]
+    return bool(calls) and _is_given(frame, calls)
+
+
+def _is_operand(frame: Frame, position: int) -> bool:
+    """Whether a call gets what may be a tensor, or its result is an operand: an operator's, or that of an operation."""
+    index = index_of(frame.code)
+    calls = index.calls.get(position, ())
+    if any(_gets_tensor(frame, call, unknown=True) for call in calls):
+        return all(call.target in index.read for call in calls)
+    if _is_given(frame, calls):
+        return True
+    operators = index.of(ir.Binary, ir.Inplace, ir.Unary, ir.Compare)
+    return any(index.source(slot) in calls for made in operators for slot in operands(made) if slot >= 0)
+
+
+def _gets_tensor(frame: Frame, call: ir.Call, *, unknown: bool = False) -> bool:
+    """Whether some argument is or holds a tensor, or with `unknown` what nobody knows."""
+    slots = [slot for slot, _ in call.arguments] + [slot for _, slot in call.keywords]
+    return any(
+        (isinstance(obj, Tensor) and obj.kind != NDARRAY) or (unknown and isinstance(obj, Unknown))
+        for slot in slots
+        if slot >= 0
+        for obj in held(frame.vals[slot] or (), 2, parts)
+    )
+
+
+def _is_given(frame: Frame, calls: Sequence[ir.Call]) -> bool:
+    """Whether an operation is given what one of some calls gives, or a part of it, by itself or in a list."""
+    index = index_of(frame.code)
+    for position, name in frame.ops.items():
+        if name in _CONVERTS:
+            continue
+        for instr in index.at(position):
+            made = [index.source(slot) for slot in operands(instr) if slot >= 0]
+            made += [index.source(slot) for each in made if isinstance(each, _LISTS) for slot in _elements(index, each)]
+            if any(_whole(index, each) is call for each in made for call in calls):
+                return True
+    return False
+
+
+def _whole(index: Index, made: Instr | None) -> Instr | None:
+    """What an attribute or element is read of, else the value itself; of its sizes nothing is said."""
+    while isinstance(made, (ir.Attr, ir.Item)):
+        if isinstance(made, ir.Attr) and made.name in STATIC:
+            return None
+        made = index.source(made.owner if isinstance(made, ir.Attr) else made.source)
+    return made
+
+
+def _elements(index: Index, made: ir.Tuple | ir.List) -> list[int]:
+    """The slots of what a tuple or list holds, and of what a comprehension adds to it."""
+    added = [each.value for each in index.of(ir.Append) if index.source(each.owner) is made]
+    return [slot for slot, _ in made.elements] + added
