@@ -95,7 +95,7 @@ def test_a_program_that_fails_is_an_entry_with_its_reason(tmp_path: Path) -> Non
     (tmp_path / "small" / "train.py").write_text(f"{PROGRAM}\nraise SystemExit('no data here')\n")
     (found,) = measured(file)
     assert found.failure == "the original program ended with exit code 1: no data here"
-    made = programs_table([found], 0.5)
+    made = programs_table([found])
     assert made.rows[0][-1] == found.failure
     assert "no data here" in render(made.columns, made.rows, "markdown")
 
@@ -122,7 +122,7 @@ def test_the_mean_has_an_interval_and_what_is_slower_is_named(tmp_path: Path) ->
     assert variant == "safe"
     assert words.startswith("geometric mean 2.00 (0.06 to 62.6")
     assert "slower: c 0.50" in words
-    assert programs_table(found, None).rows[2][-1] == "slower than 0.97"
+    assert programs_table(found).rows[2][-1] == "slower than 0.97"
     made = plot(found, tmp_path / "speed-ups")
     assert all(file.stat().st_size for file in made.values())
 

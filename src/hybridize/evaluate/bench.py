@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from hybridize.evaluate import metrics
 from hybridize.evaluate.processes import load
@@ -52,6 +52,7 @@ class Settings:
         environment: variables to set.
         shim: a file that is run before the program, in its process.
         seeds: what random numbers begin from, one round for each; empty: `runs` rounds, nothing is seeded.
+        watch_original: whether the original has a warm-up run, too, in which its functions are timed.
     """
 
     target: Target
@@ -66,6 +67,7 @@ class Settings:
     environment: Mapping[str, str] = field(default_factory=dict)
     shim: Path | None = None
     seeds: tuple[int, ...] = ()
+    watch_original: bool = True
 
     @property
     def rounds(self) -> tuple[int | None, ...]:
@@ -75,7 +77,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One process: exit code, why it ended, seconds by the clock and of processor time, metrics, the end of stderr."""
+    """One process: exit code, why it ended, seconds by the clock and of processor time, metrics, the end of stderr.
+
+    `load`: how many processes wanted each processor at its end.
+    """
 
     code: int
     reason: str
@@ -84,6 +89,7 @@ class Run:
     series: metrics.Series
     error: str = ""
     events: tuple[dict[str, Any], ...] = ()
+    load: float | None = None
 
     @property
     def failed(self) -> bool:
@@ -213,7 +219,17 @@ class Result:
 Progress: TypeAlias = Callable[[str], None]
 
 
-def measure(settings: Settings, variants: Sequence[Variant], progress: Progress) -> Result:
+class Kept(Protocol):
+    """Where runs are kept: those of a whole round, by name, or all warm-ups."""
+
+    def get(self, name: str) -> list[Run] | None:
+        """The runs, in the order in which they were given; None if they are not there."""
+
+    def put(self, name: str, runs: Sequence[Run]) -> None:
+        """Keeps them."""
+
+
+def measure(settings: Settings, variants: Sequence[Variant], progress: Progress, kept: Kept | None = None) -> Result:
     """Runs everything; the user's interrupt ends it and leaves what was measured.
 
     A variant that fails is not run again; if that is the original, nothing is.
@@ -222,28 +238,57 @@ def measure(settings: Settings, variants: Sequence[Variant], progress: Progress)
         settings: how.
         variants: the original first.
         progress: is told about each run in a line.
+        kept: what is there is not run again, and what is run goes there once a round is whole and nothing has failed.
 
     Raises:
         LaunchError: the interpreter cannot be started.
     """
     result = Result(settings, [Measured(variant) for variant in variants], load())
     try:
-        for measured in result.variants:
-            measured.warm_up = _run(settings, measured.variant, settings.rounds[0], timed=True)
-            if measured.warm_up.reason != "missing":
-                progress(f"warm-up, {_told(measured, measured.warm_up)}")
-            if measured is result.original and measured.failure:
-                return result
+        _warm_up(result, progress, kept)
         for number, seed in enumerate(settings.rounds):
-            turn = number % len(variants)
-            for measured in result.variants[turn:] + result.variants[:turn]:
-                if measured.failure is None:
-                    measured.runs.append(_run(settings, measured.variant, seed, timed=False))
-                    progress(f"round {number + 1} of {len(settings.rounds)}, {_told(measured, measured.runs[-1])}")
+            if result.original.failure:
+                break
+            _round(result, number, seed, progress, kept)
     except KeyboardInterrupt:
         result.interrupted = True
         progress("interrupted: what follows rests on the runs before")
     return result
+
+
+def _warm_up(result: Result, progress: Progress, kept: Kept | None) -> None:
+    watched = result.variants[0 if result.settings.watch_original else 1 :]
+    known = kept.get("warm-up") if kept else None
+    for number, measured in enumerate(watched):
+        if known:
+            measured.warm_up = known[number]
+            continue
+        measured.warm_up = _run(result.settings, measured.variant, result.settings.rounds[0], timed=True)
+        if measured.warm_up.reason != "missing":
+            progress(f"warm-up, {_told(measured, measured.warm_up)}")
+        if measured is result.original and measured.failure:
+            return
+    _keep(kept, "warm-up", [measured.warm_up for measured in watched if measured.warm_up], known)
+
+
+def _round(result: Result, number: int, seed: int | None, progress: Progress, kept: Kept | None) -> None:
+    """All variants in turn, each round beginning with another; of one that has failed there are no more runs."""
+    name = f"round {number + 1}, seed {seed}"
+    known = kept.get(name) if kept else None
+    turn = number % len(result.variants)
+    for measured in result.variants[turn:] + result.variants[:turn]:
+        if known:
+            measured.runs.append(known[result.variants.index(measured)])
+        elif measured.failure is None:
+            measured.runs.append(_run(result.settings, measured.variant, seed, timed=False))
+            progress(f"round {number + 1} of {len(result.settings.rounds)}, {_told(measured, measured.runs[-1])}")
+    if not any(measured.failure for measured in result.variants):
+        _keep(kept, name, [measured.runs[-1] for measured in result.variants], known)
+
+
+def _keep(kept: Kept | None, name: str, runs: Sequence[Run], known: Sequence[Run] | None) -> None:
+    if kept and not known and not any(run.failed for run in runs):
+        kept.put(name, runs)
 
 
 def _told(measured: Measured, run: Run) -> str:
@@ -275,7 +320,7 @@ def _run(settings: Settings, variant: Variant, seed: int | None, *, timed: bool)
         error = err.read().decode("utf-8", "replace")[-_TAIL:]
     if ended.reason == "interrupted":
         raise KeyboardInterrupt
-    return Run(ended.code, ended.reason, ended.seconds, ended.cpu, metrics.read(printed), error, ended.events)
+    return Run(ended.code, ended.reason, ended.seconds, ended.cpu, metrics.read(printed), error, ended.events, load())
 
 
 def _added(old: Timing, new: Timing) -> Timing:

@@ -34,14 +34,14 @@ _COLUMNS: Final = (
 )
 
 
-def programs_table(found: Sequence[Compared], busy: float | None) -> Table:
-    """Table VII; `busy` is how many processes wanted each processor at the beginning."""
+def programs_table(found: Sequence[Compared]) -> Table:
+    """Table VII."""
     return Table(
         "table7",
         "Table VII: programs as they are and refactored",
         _COLUMNS,
         tuple(map(_row, found)),
-        _note(found, busy),
+        _note(found),
     )
 
 
@@ -65,11 +65,12 @@ def means(found: Sequence[Compared]) -> list[tuple[str, str]]:
     return said
 
 
-def _note(found: Sequence[Compared], busy: float | None) -> str:
+def _note(found: Sequence[Compared]) -> str:
     lines = [f"{variant}: {words}." for variant, words in means(found)]
     lines.append("Intervals are of 95%, p is of a paired t-test, both on logarithms of the rounds' ratios.")
-    if busy is not None:
-        lines.append(f"When it began, {busy:.2f} processes wanted each processor.")
+    loads = [each.load for each in found if each.load is not None]
+    if loads:
+        lines.append(f"While they ran, {min(loads):.1f} to {max(loads):.1f} processes wanted each processor.")
     return " ".join(lines)
 
 
