@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hybridize.evaluate.corpus import CorpusError, load
 from hybridize.evaluate.programs import Compared, Options, compare
 from hybridize.evaluate.programs_table import means, plot, programs_table
 from hybridize.evaluate.statistics import Ratio, ratio_of
+from hybridize.evaluate.store import Pieces
 from hybridize.evaluate.tables import render
 
 PROGRAM = """\
@@ -104,6 +106,57 @@ def test_a_program_in_which_nothing_changes_says_so(tmp_path: Path) -> None:
     file = corpus(tmp_path)
     (tmp_path / "small" / "train.py").write_text("print('loss: 1')\n")
     assert [each.failure for each in measured(file)] == ["nothing is changed"]
+
+
+def test_what_was_measured_is_kept_round_by_round(tmp_path: Path) -> None:
+    file, told = corpus(tmp_path), []
+
+    def lines(options: Options) -> list[str]:
+        told.clear()
+        (found,) = [each for several in compare(load(str(file)), options, told.append) for each in several]
+        assert (found.failure, found.changed) == ("", ("train:train_step",))
+        return [line.partition(": ")[2].rpartition(":")[0] for line in told]
+
+    one, two = (replace(OPTIONS, runs=runs, store=Pieces(tmp_path / "out")) for runs in (1, 2))
+    assert lines(one) == ["warm-up, safe", "round 1 of 1, original", "round 1 of 1, safe"]
+    assert lines(two) == ["round 2 of 2, safe", "round 2 of 2, original"]
+    assert lines(two) == []
+    (tmp_path / "small" / "train.py").write_text(PROGRAM + "\n")
+    assert len(lines(one)) == 3
+
+
+def test_a_function_that_the_program_does_not_call_is_none_of_its_changes(tmp_path: Path) -> None:
+    file = corpus(tmp_path, pause=0)
+    text = PROGRAM.replace("range(100)", "range(1000)")
+    for name in ("train", "other"):
+        (tmp_path / "small" / f"{name}.py").write_text(text.replace("train_step", f"{name}_step"))
+    (found,) = measured(file, replace(OPTIONS, runs=1))
+    assert found.changed == ("train:train_step",)
+
+
+def test_the_functions_that_a_publication_names_are_a_variant(tmp_path: Path) -> None:
+    file = corpus(tmp_path)
+    file.write_text(
+        file.read_text().replace('path = "small"', 'path = "small"\nrefactored = ["train:half", "train:gone"]')
+    )
+    text = PROGRAM.replace("\n\nfor", "\n\ndef half(x):\n    return x * 0.5\n\n\nhalf(w)\nfor")
+    (tmp_path / "small" / "train.py").write_text(text)
+    found = measured(file, replace(OPTIONS, runs=1))
+    assert [(each.variant, each.failure, each.changed) for each in found] == [
+        ("safe", "", ("train:train_step",)),
+        ("published", "", ("train:half",)),
+    ]
+
+
+def test_a_program_has_the_data_beside_it(tmp_path: Path) -> None:
+    file = corpus(tmp_path)
+    (tmp_path / "small" / "weights.bin").write_bytes(b"1")
+    (tmp_path / "small" / "train.py").write_text(f"{PROGRAM}\nopen('weights.bin')\nopen('made.txt', 'x')\n")
+    (found,) = measured(file)
+    assert (
+        found.failure
+        == "the original program ended with exit code 1: FileExistsError: [Errno 17] File exists: 'made.txt'"
+    )
 
 
 def test_programs_are_chosen_by_name(tmp_path: Path) -> None:

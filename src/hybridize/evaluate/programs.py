@@ -74,7 +74,7 @@ class Compared:
 
     Attributes:
         speed_up: of whole processes by the clock, over the rounds; `cpu` the same of processor time.
-        inside: that of the medians, without the time that Python and TensorFlow take to start.
+        inside: that of the medians of processor time, without what Python and TensorFlow take to start.
         seconds, accuracy, loss: medians: of the original, and of the variant.
         traces: of the changed functions, in the warm-up.
         changed: the functions, by id, that the program has called in the warm-up; of a patch the files.
@@ -121,10 +121,10 @@ def compare(corpus: Corpus, options: Options, progress: Callable[[str], None]) -
 
 
 def start_up(options: Options) -> float:
-    """Seconds of an interpreter that imports TensorFlow and ends: the least of three; 0 where it has none."""
+    """Processor time of an interpreter that imports TensorFlow and ends: the least of three; 0 where it has none."""
     command = [options.python, "-c", f"import {options.needs or 'sys'}"]
     runs = [run_process(command, Path(), _QUIET) for _ in range(3)]
-    return min((run.wall for run in runs if run.code == 0), default=0.0)
+    return min((run.cpu for run in runs if run.code == 0 and run.cpu), default=0.0)
 
 
 def _program(
@@ -286,6 +286,7 @@ def _compared(
             return Compared(project.name, program.name, variant, changed=changed, failure=said)
     pairs = list(zip(result.original.runs, measured.runs, strict=False))
     times = (result.original.times().median, measured.times().median)
+    used = (result.original.times("cpu").median, measured.times("cpu").median)
     found = [each for a, b in pairs for each in metrics.compare([a.series], [b.series])]
     missing = [name for a, b in pairs for name in metrics.missing(a.series, b.series)]
     return Compared(
@@ -294,7 +295,7 @@ def _compared(
         variant,
         ratio_of([a.wall / b.wall for a, b in pairs]),
         ratio_of([a.cpu / b.cpu for a, b in pairs if a.cpu and b.cpu]),
-        (times[0] - start) / (times[1] - start) if min(times) > start else math.nan,
+        (used[0] - start) / (used[1] - start) if min(used) > start else math.nan,
         times,
         _both(pairs, program.accuracy, metrics.is_accuracy),
         _both(pairs, program.loss, metrics.is_loss),

@@ -24,7 +24,7 @@ _COLUMNS: Final = (
     *(Column(name, ".2f") for name in ("original s", "refactored s", "speed-up", "low", "high")),
     Column("p", ".2g"),
     Column("cpu speed-up", ".2f"),
-    Column("without start-up", ".2f"),
+    Column("cpu without start-up", ".2f"),
     *(Column(name, ".5g") for name in ("accuracy", "refactored accuracy", "loss", "refactored loss")),
     Column("metrics"),
     Column("traces"),
@@ -56,7 +56,7 @@ def means(found: Sequence[Compared]) -> list[tuple[str, str]]:
         interval = "" if math.isnan(wall.low) else f"{wall.low:.2f} to {wall.high:.2f}, "
         words = f"geometric mean {wall.value:.2f} ({interval}{counted(len(mine), 'program')})"
         words += f", by processor time {ratio_of([e.cpu.value for e in mine if e.cpu.value > 0]).value:.2f}"
-        words += f", without start-up {ratio_of(inside).value:.2f}" if inside else ""
+        words += f", without start-up and by processor time {ratio_of(inside).value:.2f}" if inside else ""
         slow = [f"{each.program} {each.speed_up.value:.2f}" for each in mine if each.speed_up.value < SLOWER]
         words += f"; slower: {', '.join(slow)}" if slow else f"; none below {SLOWER}"
         different = [f"{each.program} {each.difference:.1%}" for each in mine if not each.same]
