@@ -102,10 +102,16 @@ def test_a_program_that_fails_is_an_entry_with_its_reason(tmp_path: Path) -> Non
     assert "no data here" in render(made.columns, made.rows, "markdown")
 
 
-def test_a_program_in_which_nothing_changes_says_so(tmp_path: Path) -> None:
-    file = corpus(tmp_path)
+def test_a_program_in_which_nothing_changes_is_not_run_and_counts_as_one(tmp_path: Path) -> None:
+    file = corpus(tmp_path, pause=0)
     (tmp_path / "small" / "train.py").write_text("print('loss: 1')\n")
-    assert [each.failure for each in measured(file)] == ["nothing is changed"]
+    for other in ("", PROGRAM):  # in which something changes, but the program does not load it
+        (tmp_path / "small" / "other.py").write_text(other.replace("range(100)", "range(1000)"))
+        told: list[str] = []
+        (found,) = [each for several in compare(load(str(file)), OPTIONS, told.append) for each in several]
+        assert (found.failure, found.speed_up.value, found.rounds) == ("", 1.0, 0)
+        assert programs_table([found]).rows[0][-1] == "unchanged: counts as 1"
+        assert len(told) == bool(other)
 
 
 def test_what_was_measured_is_kept_round_by_round(tmp_path: Path) -> None:

@@ -52,7 +52,8 @@ class Settings:
         environment: variables to set.
         shim: a file that is run before the program, in its process.
         seeds: what random numbers begin from, one round for each; empty: `runs` rounds, nothing is seeded.
-        watch_original: whether the original has a warm-up run, too, in which its functions are timed.
+        whole: the original has no warm-up run, in which its functions would be timed, and a variant of which the
+            program loads no changed file is not run any further.
     """
 
     target: Target
@@ -67,7 +68,7 @@ class Settings:
     environment: Mapping[str, str] = field(default_factory=dict)
     shim: Path | None = None
     seeds: tuple[int, ...] = ()
-    watch_original: bool = True
+    whole: bool = False
 
     @property
     def rounds(self) -> tuple[int | None, ...]:
@@ -131,6 +132,11 @@ class Measured:
         every = [*([self.warm_up] if self.warm_up else []), *self.runs]
         return next((run for run in every if run.failed), None)
 
+    @property
+    def idle(self) -> bool:
+        """Whether the program has loaded none of the changed files."""
+        return any(event.get("taken") == [] for event in (self.warm_up.events if self.warm_up else ()))
+
     def times(self, clock: str = "wall") -> Times:
         """Of the runs that ended well; `wall` or `cpu`."""
         values = (getattr(run, clock) for run in self.runs if not run.failed)
@@ -186,6 +192,11 @@ class Result:
     def clock(self) -> str:
         """What to judge by: the wall's clock, or on a busy machine processor time, which others disturb less."""
         return "cpu" if self.busy and self.original.times("cpu").values else "wall"
+
+    @property
+    def runnable(self) -> list[Measured]:
+        """What takes part in rounds."""
+        return [each for each in self.variants if not (self.settings.whole and each.idle)]
 
     def verdict(self, measured: Measured, clock: str = "wall") -> Verdict:
         """A variant against the original."""
@@ -247,7 +258,7 @@ def measure(settings: Settings, variants: Sequence[Variant], progress: Progress,
     try:
         _warm_up(result, progress, kept)
         for number, seed in enumerate(settings.rounds):
-            if result.original.failure:
+            if result.original.failure or not result.runnable[1:]:
                 break
             _round(result, number, seed, progress, kept)
     except KeyboardInterrupt:
@@ -257,7 +268,7 @@ def measure(settings: Settings, variants: Sequence[Variant], progress: Progress,
 
 
 def _warm_up(result: Result, progress: Progress, kept: Kept | None) -> None:
-    watched = result.variants[0 if result.settings.watch_original else 1 :]
+    watched = result.variants[1 if result.settings.whole else 0 :]
     known = kept.get("warm-up") if kept else None
     for number, measured in enumerate(watched):
         if known:
@@ -275,15 +286,16 @@ def _round(result: Result, number: int, seed: int | None, progress: Progress, ke
     """All variants in turn, each round beginning with another; of one that has failed there are no more runs."""
     name = f"round {number + 1}, seed {seed}"
     known = kept.get(name) if kept else None
-    turn = number % len(result.variants)
-    for measured in result.variants[turn:] + result.variants[:turn]:
+    runnable = result.runnable
+    turn = number % len(runnable)
+    for measured in runnable[turn:] + runnable[:turn]:
         if known:
-            measured.runs.append(known[result.variants.index(measured)])
+            measured.runs.append(known[runnable.index(measured)])
         elif measured.failure is None:
             measured.runs.append(_run(result.settings, measured.variant, seed, timed=False))
             progress(f"round {number + 1} of {len(result.settings.rounds)}, {_told(measured, measured.runs[-1])}")
-    if not any(measured.failure for measured in result.variants):
-        _keep(kept, name, [measured.runs[-1] for measured in result.variants], known)
+    if not any(measured.failure for measured in runnable):
+        _keep(kept, name, [measured.runs[-1] for measured in runnable], known)
 
 
 def _keep(kept: Kept | None, name: str, runs: Sequence[Run], known: Sequence[Run] | None) -> None:

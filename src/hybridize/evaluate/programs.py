@@ -78,6 +78,7 @@ class Compared:
         seconds, accuracy, loss: medians: of the original, and of the variant.
         traces: of the changed functions, in the warm-up.
         changed: the functions, by id, that the program has called in the warm-up; of a patch the files.
+        rounds: how many; none where nothing that the program loads is changed.
         same: whether all metrics are the original's, seed by seed, within the tolerance.
         difference: the largest relative one of a metric.
         load: how many processes wanted each processor, at the median run.
@@ -144,7 +145,7 @@ def _program(
         variants.append(Variant(EXPERT, files, files))
         changed[EXPERT] = tuple(str(file.path.relative_to(place)) for file in files)
     if not variants:
-        return [Compared(project.name, program.name, SAFE, failure="nothing is changed")]
+        return [_unchanged(project, program, SAFE)]
     settings = Settings(
         Target.script(str(place / program.script), program.arguments),
         options.python,
@@ -157,7 +158,7 @@ def _program(
         environment={**_QUIET, **options.environment, **dict(program.environment)},
         shim=(corpus.folder / program.shim).resolve() if program.shim else None,
         seeds=program.seeds[: options.runs],
-        watch_original=False,
+        whole=True,
     )
     kept = _Kept(options.store, _rests_on(settings, variants, place)) if options.store else None
     variants.insert(0, Variant(ORIGINAL))
@@ -278,6 +279,8 @@ def _compared(
     start: float,
 ) -> Compared:
     variant, timings = measured.variant.name, measured.timings()
+    if measured.idle:
+        return _unchanged(project, program, variant)
     called = (n for n, timing in sorted(timings.items()) if timing.calls or timing.inner)
     changed = patched.get(variant) or tuple(str(result.settings.functions[n]["id"]) for n in called)
     for which, each in (("original", result.original), (variant, measured)):
@@ -307,6 +310,12 @@ def _compared(
         published=program.published,
         load=_median([run.load for run in (*result.original.runs, *measured.runs)]),
     )
+
+
+def _unchanged(project: Project, program: Program, variant: str) -> Compared:
+    """Of a program that is as it was: nothing has to be measured."""
+    same = Ratio(1.0)
+    return Compared(project.name, program.name, variant, same, same, 1.0, same=True, published=program.published)
 
 
 def _last_line(run: Run) -> str:

@@ -77,7 +77,7 @@ def _note(found: Sequence[Compared]) -> str:
 def _row(each: Compared) -> tuple[object, ...]:
     if each.failure:
         return (each.program, each.variant, 0, *(None,) * (len(_COLUMNS) - 4), each.failure)
-    slow = f"slower than {SLOWER}" if each.speed_up.value < SLOWER else ""
+    slow = f"slower than {SLOWER}" if each.speed_up.value < SLOWER else "" if each.rounds else "unchanged: counts as 1"
     return (
         each.program,
         each.variant,
