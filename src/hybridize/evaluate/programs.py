@@ -75,7 +75,7 @@ class Compared:
     Attributes:
         speed_up: of whole processes by the clock, over the rounds; `cpu` the same of processor time.
         inside: that of the medians of processor time, without what Python and TensorFlow take to start.
-        seconds, accuracy, loss: medians: of the original, and of the variant.
+        seconds, cpu_seconds, accuracy, loss: medians: of the original, and of the variant.
         traces: of the changed functions, in the warm-up.
         changed: the functions, by id, that the program has called in the warm-up; of a patch the files.
         rounds: how many; none where nothing that the program loads is changed.
@@ -92,6 +92,7 @@ class Compared:
     cpu: Ratio = _UNKNOWN
     inside: float = math.nan
     seconds: tuple[float, float] = (math.nan, math.nan)
+    cpu_seconds: tuple[float, float] = (math.nan, math.nan)
     accuracy: tuple[float | None, float | None] = (None, None)
     loss: tuple[float | None, float | None] = (None, None)
     traces: int = 0
@@ -300,6 +301,7 @@ def _compared(
         ratio_of([a.cpu / b.cpu for a, b in pairs if a.cpu and b.cpu]),
         (used[0] - start) / (used[1] - start) if min(used) > start else math.nan,
         times,
+        used,
         _both(pairs, program.accuracy, metrics.is_accuracy),
         _both(pairs, program.loss, metrics.is_loss),
         sum(timing.traces for timing in timings.values()),
