@@ -142,9 +142,7 @@ def test_a_function_that_the_program_does_not_call_is_none_of_its_changes(tmp_pa
 
 def test_the_functions_that_a_publication_names_are_a_variant(tmp_path: Path) -> None:
     file = corpus(tmp_path)
-    file.write_text(
-        file.read_text().replace('path = "small"', 'path = "small"\nrefactored = ["train:half", "train:gone"]')
-    )
+    file.write_text(file.read_text().replace('path = "small"', 'path = "small"\nrefactored = ["train:half"]'))
     text = PROGRAM.replace("\n\nfor", "\n\ndef half(x):\n    return x * 0.5\n\n\nhalf(w)\nfor")
     (tmp_path / "small" / "train.py").write_text(text)
     found = measured(file, replace(OPTIONS, runs=1))
@@ -152,6 +150,8 @@ def test_the_functions_that_a_publication_names_are_a_variant(tmp_path: Path) ->
         ("safe", "", ("train:train_step",)),
         ("published", "", ("train:half",)),
     ]
+    file.write_text(file.read_text().replace("half", "hlaf"))
+    assert measured(file)[0].failure == "`refactored` names `train:hlaf`, which is no function of small"
 
 
 def test_a_program_has_the_data_beside_it(tmp_path: Path) -> None:

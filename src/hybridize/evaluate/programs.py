@@ -20,7 +20,7 @@ from hybridize.evaluate.bench import ORIGINAL, Measured, Result, Run, Settings, 
 from hybridize.evaluate.bench_report import CHATTER, ended
 from hybridize.evaluate.corpus import Corpus, Program, Project
 from hybridize.evaluate.processes import run as run_process
-from hybridize.evaluate.sources import SourcesError, files_of, lay, where
+from hybridize.evaluate.sources import SourcesError, all_files, lay, where
 from hybridize.evaluate.statistics import Ratio, ratio_of
 from hybridize.evaluate.store import Pieces
 from hybridize.fixing.memory import Texts, texts, unwatched
@@ -189,7 +189,7 @@ class _Kept:
 def _rests_on(settings: Settings, variants: Sequence[Variant], place: Path) -> str:
     """All that a program's runs rest on, wherever it is laid: interpreter, TensorFlow, its files, what is changed."""
     said = [settings.python, _release(settings), settings.target.arguments, sorted(settings.environment.items())]
-    said += [[str(path.relative_to(place)), _digest(path.read_bytes())] for path in files_of(place)]
+    said += [[str(path.relative_to(place)), _digest(path.read_bytes())] for path in all_files(place)]
     for variant in variants:
         said.append([variant.name, *((str(f.path.relative_to(place)), _digest(f.text)) for f in variant.sources)])
     said += [
@@ -241,6 +241,8 @@ def _changed(corpus: Corpus, project: Project, options: Options, place: Path) ->
             lines = {function.facts.id: function.facts.line for function in plan.before.functions}
             made.add(name, texts(plan.report, None, plan.repaired.contents, lines))
     if PUBLISHED in options.variants and project.refactored:
+        for name in set(project.refactored).difference(f.facts.id for f in report.functions):
+            raise SourcesError(f"`refactored` names `{name}`, which is no function of {project.name}")
         made.add(PUBLISHED, texts(report, [_hybrid(f) for f in report.functions if f.facts.id in project.refactored]))
     return made
 

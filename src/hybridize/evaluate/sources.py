@@ -84,10 +84,11 @@ def export(git: Path, commit: str, folder: str, out: Path, *, data: bool = False
 
 def files_of(folder: Path) -> Iterator[Path]:
     """The same files of a folder that is there, in order."""
-    return (path for path in _all_files(folder) if _is_wanted(path.name) and path.stat().st_size <= _LARGEST)
+    return (path for path in all_files(folder) if _is_wanted(path.name) and path.stat().st_size <= _LARGEST)
 
 
-def _all_files(folder: Path) -> Iterator[Path]:
+def all_files(folder: Path) -> Iterator[Path]:
+    """Every file of a folder, in order, but for links and what belongs to tools."""
     for top, names, files in os.walk(folder):
         names[:] = sorted(name for name in names if name not in _BESIDE)
         yield from (path for name in sorted(files) if not (path := Path(top, name)).is_symlink())
@@ -146,7 +147,7 @@ def lay(payload: Mapping[str, Any], out: Path, *, data: bool = False) -> None:
         place = Path(payload["path"])
         if not place.is_dir():
             raise SourcesError(f"{place}: not there")
-        for path in _all_files(place) if data else files_of(place):
+        for path in all_files(place) if data else files_of(place):
             copy = out / path.relative_to(place)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
