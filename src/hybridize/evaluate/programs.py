@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import median_high
 from typing import Any, Final
 
 from hybridize.api import analyze
@@ -346,5 +347,5 @@ def _both(
 
 
 def _median(values: Sequence[float | None]) -> float | None:
-    there = sorted(value for value in values if value is not None)
-    return there[len(there) // 2] if there else None
+    there = [value for value in values if value is not None]
+    return median_high(there) if there else None
