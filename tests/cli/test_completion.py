@@ -25,6 +25,8 @@ TYPED = [
     ("hybridize check --select HY10", {"HY101", "HY107"}, {"HY201"}),
     ("hybridize fix --unsafe-f", {"--unsafe-fixes"}, set()),
     ("hybridize study ta", {"tables"}, {"mine"}),
+    ("hybridize evaluate si", {"simulate"}, {"init", "fixes"}),
+    ("hybridize evaluate corpus --ru", {"--runs"}, {"--reading"}),
     ("hybridize completion f", {"fish"}, {"zsh"}),
 ]
 

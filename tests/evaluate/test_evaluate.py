@@ -196,6 +196,17 @@ def test_the_command_writes_all_forms(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "did you mean `hints`?" in capsys.readouterr().err
 
 
+def test_the_step_corpus_is_meant_where_none_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for step in ([], ["corpus"]):
+        assert command(["evaluate", *step, str(tmp_path / "none.toml"), "--out", str(tmp_path)]) == 2
+        assert f"{tmp_path / 'none.toml'}: no such corpus" in capsys.readouterr().err
+    assert command(["evaluate", "--help"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"    {step} " in listed for step in ("corpus", "init", "simulate", "fixes"))
+    assert command(["evaluate", "simulate", "--out", str(tmp_path)]) == 2
+    assert "required: DIR" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hybridize.evaluate.corpus import CorpusError, load
 from hybridize.evaluate.programs import Compared, Options, compare
 from hybridize.evaluate.programs_table import means, plot, programs_table
 from hybridize.evaluate.statistics import Ratio, ratio_of
+from hybridize.evaluate.store import Pieces
 from hybridize.evaluate.tables import render
 
 PROGRAM = """\
@@ -95,15 +97,72 @@ def test_a_program_that_fails_is_an_entry_with_its_reason(tmp_path: Path) -> Non
     (tmp_path / "small" / "train.py").write_text(f"{PROGRAM}\nraise SystemExit('no data here')\n")
     (found,) = measured(file)
     assert found.failure == "the original program ended with exit code 1: no data here"
-    made = programs_table([found], 0.5)
+    made = programs_table([found])
     assert made.rows[0][-1] == found.failure
     assert "no data here" in render(made.columns, made.rows, "markdown")
 
 
-def test_a_program_in_which_nothing_changes_says_so(tmp_path: Path) -> None:
-    file = corpus(tmp_path)
+def test_a_program_in_which_nothing_changes_is_not_run_and_counts_as_one(tmp_path: Path) -> None:
+    file = corpus(tmp_path, pause=0)
     (tmp_path / "small" / "train.py").write_text("print('loss: 1')\n")
-    assert [each.failure for each in measured(file)] == ["nothing is changed"]
+    for other in ("", PROGRAM):  # in which something changes, but the program does not load it
+        (tmp_path / "small" / "other.py").write_text(other.replace("range(100)", "range(1000)"))
+        told: list[str] = []
+        (found,) = [each for several in compare(load(str(file)), OPTIONS, told.append) for each in several]
+        assert (found.failure, found.speed_up.value, found.rounds) == ("", 1.0, 0)
+        assert programs_table([found]).rows[0][-1] == "unchanged: counts as 1"
+        assert len(told) == bool(other)
+
+
+def test_what_was_measured_is_kept_round_by_round(tmp_path: Path) -> None:
+    file, told = corpus(tmp_path), []
+
+    def lines(options: Options) -> list[str]:
+        told.clear()
+        (found,) = [each for several in compare(load(str(file)), options, told.append) for each in several]
+        assert (found.failure, found.changed) == ("", ("train:train_step",))
+        return [line.partition(": ")[2].rpartition(":")[0] for line in told]
+
+    one, two = (replace(OPTIONS, runs=runs, store=Pieces(tmp_path / "out")) for runs in (1, 2))
+    assert lines(one) == ["warm-up, safe", "round 1 of 1, original", "round 1 of 1, safe"]
+    assert lines(two) == ["round 2 of 2, safe", "round 2 of 2, original"]
+    assert lines(two) == []
+    (tmp_path / "small" / "train.py").write_text(PROGRAM + "\n")
+    assert len(lines(one)) == 3
+
+
+def test_a_function_that_the_program_does_not_call_is_none_of_its_changes(tmp_path: Path) -> None:
+    file = corpus(tmp_path, pause=0)
+    text = PROGRAM.replace("range(100)", "range(1000)")
+    for name in ("train", "other"):
+        (tmp_path / "small" / f"{name}.py").write_text(text.replace("train_step", f"{name}_step"))
+    (found,) = measured(file, replace(OPTIONS, runs=1))
+    assert found.changed == ("train:train_step",)
+
+
+def test_the_functions_that_a_publication_names_are_a_variant(tmp_path: Path) -> None:
+    file = corpus(tmp_path)
+    file.write_text(file.read_text().replace('path = "small"', 'path = "small"\nrefactored = ["train:half"]'))
+    text = PROGRAM.replace("\n\nfor", "\n\ndef half(x):\n    return x * 0.5\n\n\nhalf(w)\nfor")
+    (tmp_path / "small" / "train.py").write_text(text)
+    found = measured(file, replace(OPTIONS, runs=1))
+    assert [(each.variant, each.failure, each.changed) for each in found] == [
+        ("safe", "", ("train:train_step",)),
+        ("published", "", ("train:half",)),
+    ]
+    file.write_text(file.read_text().replace("half", "hlaf"))
+    assert measured(file)[0].failure == "`refactored` names `train:hlaf`, which is no function of small"
+
+
+def test_a_program_has_the_data_beside_it(tmp_path: Path) -> None:
+    file = corpus(tmp_path)
+    (tmp_path / "small" / "weights.bin").write_bytes(b"1")
+    (tmp_path / "small" / "train.py").write_text(f"{PROGRAM}\nopen('weights.bin')\nopen('made.txt', 'x')\n")
+    (found,) = measured(file)
+    assert (
+        found.failure
+        == "the original program ended with exit code 1: FileExistsError: [Errno 17] File exists: 'made.txt'"
+    )
 
 
 def test_programs_are_chosen_by_name(tmp_path: Path) -> None:
@@ -122,7 +181,7 @@ def test_the_mean_has_an_interval_and_what_is_slower_is_named(tmp_path: Path) ->
     assert variant == "safe"
     assert words.startswith("geometric mean 2.00 (0.06 to 62.6")
     assert "slower: c 0.50" in words
-    assert programs_table(found, None).rows[2][-1] == "slower than 0.97"
+    assert programs_table(found).rows[2][-1] == "slower than 0.97"
     made = plot(found, tmp_path / "speed-ups")
     assert all(file.stat().st_size for file in made.values())
 

@@ -6,25 +6,20 @@ import argparse
 from pathlib import Path
 
 from hybridize.cli.errors import ERROR, NOTHING, UsageError
-from hybridize.cli.output import complain, write
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from hybridize.evaluate.execution.model import Executor
+from hybridize.cli.evaluate_corpus import executor
 
 
-def run(args: argparse.Namespace, executor: Executor) -> int:
+def run(args: argparse.Namespace) -> int:
     """Judge the changes that have no result yet, then write the tables of all. Raises ExecutionError."""
+    from hybridize.cli.output import complain, write
     from hybridize.evaluate import fixes_running as running
     from hybridize.evaluate.fixes import Limits, draw, of_study
     from hybridize.evaluate.output import write as write_files
     from hybridize.study.store import DatabaseError
 
-    if len(args.folders) != 1:
-        raise UsageError("`fixes` takes one database that `hybridize study mine` has written")
     if not args.repositories:
         raise UsageError("`fixes` needs --mirrors FOLDER, where the clones are")
-    database = Path(args.folders[0])
+    database = Path(args.database)
     if not database.is_file():
         raise UsageError(f"{database}: no such file")
     try:
@@ -43,7 +38,7 @@ def run(args: argparse.Namespace, executor: Executor) -> int:
             write(f"[{done}/{count}] {name}{': ' if why else ''}{why}\n")
 
     out, limits = Path(args.out), (args.timeout, args.memory * 1_000_000)
-    results, failed = running.run(fixes, tuple(map(Path, args.repositories)), executor, out, limits, tell)
+    results, failed = running.run(fixes, tuple(map(Path, args.repositories)), executor(args), out, limits, tell)
     files = write_files(running.tables(results), {}, "What people changed", out)
     write(f"{out}: {len(files)} files; start with {out / 'tables.md'}\n")
     for line in failed:

@@ -30,8 +30,8 @@ def run(args: argparse.Namespace, corpus: Corpus) -> int:
     from platformdirs import user_cache_path
 
     from hybridize.cli.output import complain, write
-    from hybridize.evaluate.processes import load
     from hybridize.evaluate.programs import VARIANTS, Options, compare
+    from hybridize.evaluate.store import Pieces
 
     variants = tuple(filter(None, args.variants.split(",")))
     for name in variants:
@@ -47,13 +47,13 @@ def run(args: argparse.Namespace, corpus: Corpus) -> int:
         args.timeout,
         tuple(map(Path, args.repositories)),
         user_cache_path("hybridize") / "repositories",
+        store=None if args.fresh else Pieces(Path(args.out)),
     )
-    busy = load()
     found: list[Compared] = []
     try:
         for several in compare(chosen, options, lambda line: None if args.quiet else write(f"{line}\n")):
             found += several
-            _write(found, busy, chosen.name, Path(args.out))
+            _write(found, chosen.name, Path(args.out))
     except KeyboardInterrupt:
         complain("interrupted: the table shows what was measured", label="note")
         return INTERRUPTED
@@ -68,9 +68,9 @@ def run(args: argparse.Namespace, corpus: Corpus) -> int:
     return SOMETHING if any(each.failure or not each.same for each in found) else NOTHING
 
 
-def _write(found: list[Compared], busy: float | None, name: str, out: Path) -> None:
+def _write(found: list[Compared], name: str, out: Path) -> None:
     from hybridize.evaluate.output import write
     from hybridize.evaluate.programs_table import plot, programs_table
 
     out.mkdir(parents=True, exist_ok=True)
-    write([programs_table(found, busy)], plot(found, out / "speed-ups"), f"Programs: {name}", out)
+    write([programs_table(found)], plot(found, out / "speed-ups"), f"Programs: {name}", out)

@@ -9,14 +9,14 @@ from hybridize.cli.errors import NOTHING, UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of a simulation."""
-    group = parser.add_argument_group("`evaluate simulate RESULTS`: what more repositories would cost")
-    group.add_argument("--cores", metavar="NUMBERS", default="8,64,512", help="how many, of each row (8,64,512)")
-    group.add_argument(
-        "--repository-count", type=int, default=10_000, metavar="N", help="how many repositories (10000)"
-    )
-    group.add_argument("--scheduler-cost", type=float, metavar="MS", help="of a task at the scheduler, in milliseconds "
-                       "(default: measured, on a Dask scheduler that is started for it)")  # fmt: skip
+    """What it takes."""
+    parser.add_argument("results", metavar="DIR", help="where `evaluate` has written results")
+    parser.add_argument("--out", metavar="DIR", required=True, help="where the table and the plot go")
+    parser.add_argument("--cores", metavar="NUMBERS", default="8,64,512", help="how many, of each row (8,64,512)")
+    parser.add_argument("--repository-count", type=int, default=10_000, metavar="N", help="repositories (10000)")
+    parser.add_argument("--scheduler-cost", type=float, metavar="MS", help="of a task at the scheduler, in "
+                        "milliseconds (default: measured, on a Dask scheduler that is started for it)")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (0)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -31,11 +31,11 @@ def run(args: argparse.Namespace) -> int:
         cores = [int(each) for each in args.cores.split(",")]
     except ValueError:
         raise UsageError(f"--cores: `{args.cores}` is no list of numbers") from None
-    if len(args.folders) != 1 or min(cores) < 1 or args.repository_count < 1:
-        raise UsageError("`simulate` takes one folder of results, and numbers above 0")
-    times = list(simulate.measured_times(Path(args.folders[0])).values())
+    if min(cores) < 1 or args.repository_count < 1:
+        raise UsageError("`simulate` takes numbers above 0")
+    times = list(simulate.measured_times(Path(args.results)).values())
     if not times:
-        raise UsageError(f"{args.folders[0]}: no results of `hybridize evaluate` are there")
+        raise UsageError(f"{args.results}: no results of `hybridize evaluate` are there")
     cost = simulate.scheduler_cost() if args.scheduler_cost is None else args.scheduler_cost / 1000
     made = simulate.table(times, cores, args.repository_count, cost, args.seed)
     out = Path(args.out)

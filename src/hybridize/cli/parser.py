@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from hybridize.cli.errors import UsageError
 
@@ -21,12 +21,23 @@ class _Formatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """`ArgumentParser` without abbreviations; mistakes raise `UsageError`."""
+    """`ArgumentParser` without abbreviations; mistakes raise `UsageError`.
+
+    `steps` are those of a command that takes its first one to be meant where none is named.
+    """
+
+    steps: Sequence[str] = ()
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         kwargs.setdefault("allow_abbrev", False)
         kwargs.setdefault("formatter_class", _Formatter)
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As of `ArgumentParser`, with the first of `steps` in front where none is there."""
+        if self.steps and (not args or args[0] not in (*self.steps, "-h", "--help")):
+            args = [self.steps[0], *(args or ())]
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the whole usage."""

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from hybridize.evaluate import metrics
 from hybridize.evaluate.processes import load
@@ -52,6 +52,8 @@ class Settings:
         environment: variables to set.
         shim: a file that is run before the program, in its process.
         seeds: what random numbers begin from, one round for each; empty: `runs` rounds, nothing is seeded.
+        whole: the original has no warm-up run, in which its functions would be timed, and a variant of which the
+            program loads no changed file is not run any further.
     """
 
     target: Target
@@ -66,6 +68,7 @@ class Settings:
     environment: Mapping[str, str] = field(default_factory=dict)
     shim: Path | None = None
     seeds: tuple[int, ...] = ()
+    whole: bool = False
 
     @property
     def rounds(self) -> tuple[int | None, ...]:
@@ -75,7 +78,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One process: exit code, why it ended, seconds by the clock and of processor time, metrics, the end of stderr."""
+    """One process: exit code, why it ended, seconds by the clock and of processor time, metrics, the end of stderr.
+
+    `load`: how many processes wanted each processor at its end.
+    """
 
     code: int
     reason: str
@@ -84,6 +90,7 @@ class Run:
     series: metrics.Series
     error: str = ""
     events: tuple[dict[str, Any], ...] = ()
+    load: float | None = None
 
     @property
     def failed(self) -> bool:
@@ -124,6 +131,11 @@ class Measured:
         """The first run that failed."""
         every = [*([self.warm_up] if self.warm_up else []), *self.runs]
         return next((run for run in every if run.failed), None)
+
+    @property
+    def idle(self) -> bool:
+        """Whether the program has loaded none of the changed files."""
+        return any(event.get("taken") == [] for event in (self.warm_up.events if self.warm_up else ()))
 
     def times(self, clock: str = "wall") -> Times:
         """Of the runs that ended well; `wall` or `cpu`."""
@@ -181,6 +193,11 @@ class Result:
         """What to judge by: the wall's clock, or on a busy machine processor time, which others disturb less."""
         return "cpu" if self.busy and self.original.times("cpu").values else "wall"
 
+    @property
+    def runnable(self) -> list[Measured]:
+        """What takes part in rounds."""
+        return [each for each in self.variants if not (self.settings.whole and each.idle)]
+
     def verdict(self, measured: Measured, clock: str = "wall") -> Verdict:
         """A variant against the original."""
         return judge(self.original.times(clock).values, measured.times(clock).values)
@@ -213,7 +230,17 @@ class Result:
 Progress: TypeAlias = Callable[[str], None]
 
 
-def measure(settings: Settings, variants: Sequence[Variant], progress: Progress) -> Result:
+class Kept(Protocol):
+    """Where runs are kept: those of a whole round, by name, or all warm-ups."""
+
+    def get(self, name: str) -> list[Run] | None:
+        """The runs, in the order in which they were given; None if they are not there."""
+
+    def put(self, name: str, runs: Sequence[Run]) -> None:
+        """Keeps them."""
+
+
+def measure(settings: Settings, variants: Sequence[Variant], progress: Progress, kept: Kept | None = None) -> Result:
     """Runs everything; the user's interrupt ends it and leaves what was measured.
 
     A variant that fails is not run again; if that is the original, nothing is.
@@ -222,28 +249,58 @@ def measure(settings: Settings, variants: Sequence[Variant], progress: Progress)
         settings: how.
         variants: the original first.
         progress: is told about each run in a line.
+        kept: what is there is not run again, and what is run goes there once a round is whole and nothing has failed.
 
     Raises:
         LaunchError: the interpreter cannot be started.
     """
     result = Result(settings, [Measured(variant) for variant in variants], load())
     try:
-        for measured in result.variants:
-            measured.warm_up = _run(settings, measured.variant, settings.rounds[0], timed=True)
-            if measured.warm_up.reason != "missing":
-                progress(f"warm-up, {_told(measured, measured.warm_up)}")
-            if measured is result.original and measured.failure:
-                return result
+        _warm_up(result, progress, kept)
         for number, seed in enumerate(settings.rounds):
-            turn = number % len(variants)
-            for measured in result.variants[turn:] + result.variants[:turn]:
-                if measured.failure is None:
-                    measured.runs.append(_run(settings, measured.variant, seed, timed=False))
-                    progress(f"round {number + 1} of {len(settings.rounds)}, {_told(measured, measured.runs[-1])}")
+            if result.original.failure or not result.runnable[1:]:
+                break
+            _round(result, number, seed, progress, kept)
     except KeyboardInterrupt:
         result.interrupted = True
         progress("interrupted: what follows rests on the runs before")
     return result
+
+
+def _warm_up(result: Result, progress: Progress, kept: Kept | None) -> None:
+    watched = result.variants[1 if result.settings.whole else 0 :]
+    known = kept.get("warm-up") if kept else None
+    for number, measured in enumerate(watched):
+        if known:
+            measured.warm_up = known[number]
+            continue
+        measured.warm_up = _run(result.settings, measured.variant, result.settings.rounds[0], timed=True)
+        if measured.warm_up.reason != "missing":
+            progress(f"warm-up, {_told(measured, measured.warm_up)}")
+        if measured is result.original and measured.failure:
+            return
+    _keep(kept, "warm-up", [measured.warm_up for measured in watched if measured.warm_up], known)
+
+
+def _round(result: Result, number: int, seed: int | None, progress: Progress, kept: Kept | None) -> None:
+    """All variants in turn, each round beginning with another; of one that has failed there are no more runs."""
+    name = f"round {number + 1}, seed {seed}"
+    known = kept.get(name) if kept else None
+    runnable = result.runnable
+    turn = number % len(runnable)
+    for measured in runnable[turn:] + runnable[:turn]:
+        if known:
+            measured.runs.append(known[runnable.index(measured)])
+        elif measured.failure is None:
+            measured.runs.append(_run(result.settings, measured.variant, seed, timed=False))
+            progress(f"round {number + 1} of {len(result.settings.rounds)}, {_told(measured, measured.runs[-1])}")
+    if not any(measured.failure for measured in runnable):
+        _keep(kept, name, [measured.runs[-1] for measured in runnable], known)
+
+
+def _keep(kept: Kept | None, name: str, runs: Sequence[Run], known: Sequence[Run] | None) -> None:
+    if kept and not known and not any(run.failed for run in runs):
+        kept.put(name, runs)
 
 
 def _told(measured: Measured, run: Run) -> str:
@@ -275,7 +332,7 @@ def _run(settings: Settings, variant: Variant, seed: int | None, *, timed: bool)
         error = err.read().decode("utf-8", "replace")[-_TAIL:]
     if ended.reason == "interrupted":
         raise KeyboardInterrupt
-    return Run(ended.code, ended.reason, ended.seconds, ended.cpu, metrics.read(printed), error, ended.events)
+    return Run(ended.code, ended.reason, ended.seconds, ended.cpu, metrics.read(printed), error, ended.events, load())
 
 
 def _added(old: Timing, new: Timing) -> Timing:

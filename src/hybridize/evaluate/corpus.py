@@ -98,6 +98,15 @@ class Corpus:
         """What paths of projects are relative to."""
         return self.file.parent
 
+    def place(self, project: Project) -> Path:
+        """The folder of a project that has a `path`."""
+        return (self.folder / project.path / project.folder).resolve()
+
+    def options_of(self, project: Project) -> dict[str, Any]:
+        """What holds for a project, as in `[tool.hybridize]`."""
+        release = {"tensorflow-version": project.tensorflow} if project.tensorflow else {}
+        return {**self.options, **project.options, **release}
+
     def only(self, names: Sequence[str]) -> Corpus:
         """With the named projects alone; raises CorpusError."""
         known = {project.name for project in self.projects}

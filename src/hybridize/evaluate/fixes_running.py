@@ -19,8 +19,9 @@ from hybridize.evaluate.execution.model import Executor, Task
 from hybridize.evaluate.fixes import KINDS, Fix
 from hybridize.evaluate.paper_tables import Table
 from hybridize.evaluate.sources import clone_of, packed_commit, unpack
+from hybridize.evaluate.store import Pieces
 from hybridize.evaluate.tables import Column
-from hybridize.guard import folder, write_whole
+from hybridize.guard import folder
 from hybridize.report.json_report import to_dict
 
 Json = dict[str, Any]
@@ -89,20 +90,20 @@ def run(
     groups: dict[str, list[Fix]] = {}
     for fix in fixes:
         groups.setdefault(f"{fix.repository}@{fix.commit}", []).append(fix)
-    places = {name: out / "results" / f"{_key(group)}.json" for name, group in groups.items()}
-    todo = {name: group for name, group in groups.items() if not places[name].exists()}
+    store, keys = Pieces(out), {name: _key(group) for name, group in groups.items()}
+    found = {name: known for name, key in keys.items() if (known := store.get(key)) is not None}
+    todo = {name: group for name, group in groups.items() if name not in found}
     failed: dict[str, str] = {}
-    done = len(groups) - len(todo)
+    done = len(found)
     for outcome in executor.run(_tasks(todo, mirrors, limits, failed)):
         done += 1
         if outcome.value is None:
             failed[outcome.key] = f"{outcome.ending.value}: {outcome.error}".splitlines()[0]
         else:
-            places[outcome.key].parent.mkdir(parents=True, exist_ok=True)
-            write_whole(places[outcome.key], json.dumps(outcome.value).encode())
+            found[outcome.key] = outcome.value
+            store.put(keys[outcome.key], outcome.value)
         progress(done, len(groups), outcome.key, failed.get(outcome.key, ""))
-    found = [json.loads(place.read_bytes()) for place in places.values() if place.exists()]
-    return found, [f"{name}: {why}" for name, why in sorted(failed.items())]
+    return [found[name] for name in groups if name in found], [f"{name}: {why}" for name, why in sorted(failed.items())]
 
 
 def _tasks(

@@ -23,8 +23,7 @@ _COLUMNS: Final = (
     Column("rounds"),
     *(Column(name, ".2f") for name in ("original s", "refactored s", "speed-up", "low", "high")),
     Column("p", ".2g"),
-    Column("cpu speed-up", ".2f"),
-    Column("without start-up", ".2f"),
+    *(Column(f"cpu {name}", ".2f") for name in ("original s", "refactored s", "speed-up", "without start-up")),
     *(Column(name, ".5g") for name in ("accuracy", "refactored accuracy", "loss", "refactored loss")),
     Column("metrics"),
     Column("traces"),
@@ -34,14 +33,16 @@ _COLUMNS: Final = (
 )
 
 
-def programs_table(found: Sequence[Compared], busy: float | None) -> Table:
-    """Table VII; `busy` is how many processes wanted each processor at the beginning."""
+def programs_table(found: Sequence[Compared]) -> Table:
+    """Table VII, without columns in which nothing is known of any program."""
+    rows = [_row(each) for each in found]
+    shown = [n for n in range(len(_COLUMNS)) if any(row[n] not in (None, "") and row[n] == row[n] for row in rows)]
     return Table(
         "table7",
         "Table VII: programs as they are and refactored",
-        _COLUMNS,
-        tuple(map(_row, found)),
-        _note(found, busy),
+        tuple(_COLUMNS[n] for n in shown),
+        tuple(tuple(row[n] for n in shown) for row in rows),
+        _note(found),
     )
 
 
@@ -52,11 +53,9 @@ def means(found: Sequence[Compared]) -> list[tuple[str, str]]:
         mine = [each for each in found if each.variant == variant and not each.failure]
         if not mine:
             continue
-        wall, inside = ratio_of([each.speed_up.value for each in mine]), [e.inside for e in mine if e.inside > 0]
-        interval = "" if math.isnan(wall.low) else f"{wall.low:.2f} to {wall.high:.2f}, "
-        words = f"geometric mean {wall.value:.2f} ({interval}{counted(len(mine), 'program')})"
-        words += f", by processor time {ratio_of([e.cpu.value for e in mine if e.cpu.value > 0]).value:.2f}"
-        words += f", without start-up {ratio_of(inside).value:.2f}" if inside else ""
+        words = f"geometric mean {_mean([e.speed_up.value for e in mine], counted(len(mine), 'program'))}"
+        words += f", by processor time {_mean([e.cpu.value for e in mine])}"
+        words += f", by that without start-up {_mean([e.inside for e in mine])}"
         slow = [f"{each.program} {each.speed_up.value:.2f}" for each in mine if each.speed_up.value < SLOWER]
         words += f"; slower: {', '.join(slow)}" if slow else f"; none below {SLOWER}"
         different = [f"{each.program} {each.difference:.1%}" for each in mine if not each.same]
@@ -65,18 +64,26 @@ def means(found: Sequence[Compared]) -> list[tuple[str, str]]:
     return said
 
 
-def _note(found: Sequence[Compared], busy: float | None) -> str:
+def _mean(ratios: Sequence[float], *more: str) -> str:
+    """Of the known ones, with interval and p of the paired test."""
+    mean = ratio_of([each for each in ratios if each > 0])
+    said = [] if math.isnan(mean.low) else [f"{mean.low:.2f} to {mean.high:.2f}", f"p {mean.probability:.1g}"]
+    return f"{mean.value:.2f}" + (f" ({', '.join([*said, *more])})" if said or more else "")
+
+
+def _note(found: Sequence[Compared]) -> str:
     lines = [f"{variant}: {words}." for variant, words in means(found)]
     lines.append("Intervals are of 95%, p is of a paired t-test, both on logarithms of the rounds' ratios.")
-    if busy is not None:
-        lines.append(f"When it began, {busy:.2f} processes wanted each processor.")
+    loads = [each.load for each in found if each.load is not None]
+    if loads:
+        lines.append(f"While they ran, {min(loads):.1f} to {max(loads):.1f} processes wanted each processor.")
     return " ".join(lines)
 
 
 def _row(each: Compared) -> tuple[object, ...]:
     if each.failure:
         return (each.program, each.variant, 0, *(None,) * (len(_COLUMNS) - 4), each.failure)
-    slow = f"slower than {SLOWER}" if each.speed_up.value < SLOWER else ""
+    slow = f"slower than {SLOWER}" if each.speed_up.value < SLOWER else "" if each.rounds else "unchanged: counts as 1"
     return (
         each.program,
         each.variant,
@@ -86,6 +93,7 @@ def _row(each: Compared) -> tuple[object, ...]:
         each.speed_up.low,
         each.speed_up.high,
         each.speed_up.probability,
+        *each.cpu_seconds,
         each.cpu.value,
         each.inside,
         *each.accuracy,

@@ -13,7 +13,7 @@ from hybridize.caching.keys import tool
 from hybridize.evaluate.ablations import ABLATIONS
 from hybridize.evaluate.corpus import Corpus, Project
 from hybridize.evaluate.execution.model import Executor, Task
-from hybridize.evaluate.sources import clone_of, files_of, packed, packed_commit
+from hybridize.evaluate.sources import clone_of, files_of, packed, packed_commit, where
 from hybridize.evaluate.store import Result, Store
 
 _FUNCTION: Final = "hybridize.evaluate.analyzing:project"
@@ -86,32 +86,19 @@ def _tasks(corpus: Corpus, todo: Mapping[str, tuple[Project, str, str]], setting
 
 
 def _payload(corpus: Corpus, project: Project, variant: str, settings: Settings) -> dict[str, Any]:
-    options = {**corpus.options, **project.options}
-    if project.tensorflow:
-        options["tensorflow-version"] = project.tensorflow
     ablation = ABLATIONS.get(variant)
     return {
-        "name": project.name,
-        "path": str(_place(corpus, project)) if project.path else "",
-        "repository": project.repository,
-        "commit": project.commit,
-        "folder": project.folder,
-        "clones": [str(each.resolve()) for each in settings.clones],
-        "cache": str(settings.cache),
-        "options": options,
+        **where(corpus, project, settings.clones, settings.cache),
+        "options": corpus.options_of(project),
         "settings": dict(ablation.settings) if ablation else {},
         "repairs": settings.repairs,
     }
 
 
-def _place(corpus: Corpus, project: Project) -> Path:
-    return (corpus.folder / project.path / project.folder).resolve()
-
-
 def _archive(corpus: Corpus, project: Project, settings: Settings) -> str:
     """The sources as they are here; empty where whoever runs the task has to fetch them."""
     if project.path:
-        place = _place(corpus, project)
+        place = corpus.place(project)
         return packed(place) if place.is_dir() else ""
     clone = clone_of(project, (*settings.clones, settings.cache))
     return "" if clone is None else packed_commit(clone, project.commit, project.folder)
@@ -122,7 +109,7 @@ def _key(corpus: Corpus, project: Project, variant: str, settings: Settings) -> 
     payload = _payload(corpus, project, variant, settings)
     for beside in ("path", "clones", "cache"):
         del payload[beside]
-    sources = _contents(_place(corpus, project)) if project.path else [project.commit]
+    sources = _contents(corpus.place(project)) if project.path else [project.commit]
     return hashlib.sha256("\0".join([tool().hex(), json.dumps(payload, sort_keys=True), *sources]).encode()).hexdigest()
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import base64
 import io
 import os
+import shutil
 import subprocess
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from hybridize.evaluate.corpus import Project
+from hybridize.evaluate.corpus import Corpus, Project
 from hybridize.guard import folder as new_folder
 
 #: Bytes of a file at most: larger ones are data.
@@ -59,33 +60,38 @@ def fetched(project: Project, cache: Path) -> Path:
     return place
 
 
-def export(git: Path, commit: str, folder: str, out: Path) -> None:
-    """Writes the files of a commit below one of its folders; what the clone lacks is left out. Raises SourcesError."""
+def export(git: Path, commit: str, folder: str, out: Path, *, data: bool = False) -> None:
+    """Writes the files of a commit below one of its folders; what the clone lacks is left out. Raises SourcesError.
+
+    With `data` all its files, not only those that an analysis may look into.
+    """
     below = [] if folder in ("", ".") else [folder]
     rows = run_git(git, "ls-tree", "-r", "-z", "--full-tree", commit, "--", *below).split(b"\0")
     wanted: list[tuple[bytes, str]] = []
     for row in filter(None, rows):
         meta, _, raw = row.partition(b"\t")
         mode, kind, name = *meta.split()[:2], raw.decode("utf-8", "surrogateescape")
-        if kind == b"blob" and mode != b"120000" and _is_wanted(name):
+        if kind == b"blob" and mode != b"120000" and (data or _is_wanted(name)):
             wanted.append((meta.split()[2], name))
     if not wanted:
         raise SourcesError(f"{commit[:12]} has no sources below `{folder}`")
     prefix = len(PurePosixPath(folder).parts) if below else 0
-    for name, data in _blobs(git, wanted):
+    for name, content in _blobs(git, wanted, None if data else _LARGEST):
         path = out.joinpath(*PurePosixPath(name).parts[prefix:])
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        path.write_bytes(content)
 
 
 def files_of(folder: Path) -> Iterator[Path]:
     """The same files of a folder that is there, in order."""
+    return (path for path in all_files(folder) if _is_wanted(path.name) and path.stat().st_size <= _LARGEST)
+
+
+def all_files(folder: Path) -> Iterator[Path]:
+    """Every file of a folder, in order, but for links and what belongs to tools."""
     for top, names, files in os.walk(folder):
         names[:] = sorted(name for name in names if name not in _BESIDE)
-        for name in sorted(files):
-            path = Path(top, name)
-            if _is_wanted(name) and not path.is_symlink() and path.stat().st_size <= _LARGEST:
-                yield path
+        yield from (path for name in sorted(files) if not (path := Path(top, name)).is_symlink())
 
 
 def packed(folder: Path) -> str:
@@ -110,8 +116,30 @@ def unpack(text: str, out: Path) -> None:
         archive.extractall(out)  # which lets no name lead out of the folder
 
 
-def lay(payload: Mapping[str, Any], out: Path) -> None:
-    """Writes the sources that a task's payload means to a folder of their own, so that nothing around it counts."""
+def where(corpus: Corpus, project: Project, clones: Sequence[Path], cache: Path) -> dict[str, Any]:
+    """Where the sources of a project are, as `lay` reads it: data that can be sent."""
+    return {
+        "name": project.name,
+        "path": str(corpus.place(project)) if project.path else "",
+        "repository": project.repository,
+        "commit": project.commit,
+        "folder": project.folder,
+        "clones": [str(each.resolve()) for each in clones],
+        "cache": str(cache),
+    }
+
+
+def lay(payload: Mapping[str, Any], out: Path, *, data: bool = False) -> None:
+    """Writes the sources that a payload means to a folder of their own, so that nothing around it counts.
+
+    Args:
+        payload: `archive`, as `packed` makes it, or what `where` gives.
+        out: the new folder.
+        data: whether all files are taken (of an archive: what is in it), for a program to run.
+
+    Raises:
+        SourcesError: they cannot be had.
+    """
     if payload.get("archive"):
         unpack(payload["archive"], out)
         return
@@ -119,14 +147,14 @@ def lay(payload: Mapping[str, Any], out: Path) -> None:
         place = Path(payload["path"])
         if not place.is_dir():
             raise SourcesError(f"{place}: not there")
-        for path in files_of(place):
+        for path in all_files(place) if data else files_of(place):
             copy = out / path.relative_to(place)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(path.read_bytes())
+            shutil.copyfile(path, copy)
         return
     project = Project(payload["name"], repository=payload["repository"], commit=payload["commit"])
     git = clone_of(project, [Path(each) for each in payload["clones"]]) or fetched(project, Path(payload["cache"]))
-    export(git, project.commit, payload["folder"], out)
+    export(git, project.commit, payload["folder"], out, data=data)
 
 
 def _is_wanted(name: str) -> bool:
@@ -134,7 +162,7 @@ def _is_wanted(name: str) -> bool:
     return path.suffix in _KINDS or path.name in _BARE
 
 
-def _blobs(git: Path, wanted: Sequence[tuple[bytes, str]]) -> Iterator[tuple[str, bytes]]:
+def _blobs(git: Path, wanted: Sequence[tuple[bytes, str]], largest: int | None) -> Iterator[tuple[str, bytes]]:
     names = b"".join(sha + b"\n" for sha, _ in wanted)
     data, at = run_git(git, "cat-file", "--batch", stdin=names), 0
     for _, name in wanted:
@@ -143,7 +171,7 @@ def _blobs(git: Path, wanted: Sequence[tuple[bytes, str]]) -> Iterator[tuple[str
         if head[1] == b"missing":
             continue
         size = int(head[2])
-        if size <= _LARGEST:
+        if largest is None or size <= largest:
             yield name, data[at : at + size]
         at += size + 1
 

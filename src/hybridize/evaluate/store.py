@@ -1,4 +1,4 @@
-"""Results of an evaluation on disk: a Parquet file for each project and variant, known by all that it rests on.
+"""Results of an evaluation on disk, known by all that they rest on: of analyses a Parquet file each, others as JSON.
 
 What is there under the key that it would get is not made again, so that a run that was cut off goes on where it was.
 """
@@ -39,8 +39,27 @@ class Result:
     """Why there are no rows; empty where there are."""
 
 
+class Pieces:
+    """Results that are JSON, below a folder: a file for each, known by a key that says all that it rests on."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "results"
+
+    def get(self, key: str) -> Any:
+        """What is there; None if nothing is, or the file is damaged."""
+        try:
+            return json.loads((self._folder / f"{key}.json").read_bytes())
+        except (OSError, ValueError):
+            return None
+
+    def put(self, key: str, value: Any) -> None:
+        """Keeps it."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_whole(self._folder / f"{key}.json", json.dumps(value).encode())
+
+
 class Store:
-    """The results below a folder."""
+    """The results of analyses below a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "results"

@@ -1,4 +1,4 @@
-"""Stands in for what the scripts of TensorFlow-Examples get from elsewhere: data, a helper module, a display.
+"""Stands in for what the scripts of TensorFlow-Examples get from elsewhere: data, a helper module, displays.
 
 Images are synthetic: each class has a pattern of its own, in noise, so that there is something to learn. `STEPS` in the
 environment is how many batches `take` gives at most.
@@ -59,7 +59,14 @@ if _STEPS:
     _take = tf.data.Dataset.take
     tf.data.Dataset.take = lambda self, count, name=None: _take(self, min(count, _STEPS))
 
-# Pictures are not what is measured.
+if tf.keras.Model.__module__.startswith("keras.src.models"):  # Keras 3 writes no checkpoint of a model by this method
+    tf.keras.Model.save_weights = lambda self, filepath: tf.train.Checkpoint(model=self).write(filepath)
+    tf.keras.Model.load_weights = lambda self, filepath: tf.train.Checkpoint(model=self).read(filepath)
+
+# Pictures and profiles are not what is measured, and the newest TensorFlow wants to be asked elsewhere for a profile.
+_trace_on, _trace_export = tf.summary.trace_on, tf.summary.trace_export
+tf.summary.trace_on = lambda graph=True, profiler=False: _trace_on(graph=graph)
+tf.summary.trace_export = lambda name, step=None, profiler_outdir=None: _trace_export(name, step)
 _matplotlib, _pyplot = types.ModuleType("matplotlib"), types.ModuleType("matplotlib.pyplot")
 _pyplot.__getattr__ = lambda name: lambda *args, **keywords: None
 _matplotlib.pyplot = _pyplot

@@ -65,7 +65,7 @@ class Session:
                     results = getattr(self.watcher, "results", None)
                     calls = {} if results is None else results.as_json()
                     self.reporter.tell("final", **final.described(), results=calls)
-            self.reporter.tell("end", code=plain, seconds=seconds)
+            self.reporter.tell("end", code=plain, seconds=seconds, taken=sorted(self.sources.taken))
             if self.watcher is not None:
                 self.watcher.finish()
 

@@ -25,9 +25,10 @@ _updatecache = linecache.updatecache
 
 
 class Sources:
-    """Files of the job by their real path."""
+    """Files of the job by their real path; `taken` are those whose text was loaded."""
 
     def __init__(self, entries: list[Json]) -> None:
+        self.taken: set[str] = set()
         self._entries = {os.path.realpath(entry["path"]): entry for entry in entries}
 
     def __contains__(self, path: Any) -> bool:
@@ -38,6 +39,7 @@ class Sources:
         entry = self._entries.get(os.path.realpath(path))
         if entry is None:
             return None
+        self.taken.add(path)
         text = base64.b64decode(entry["text"])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of old escapes: the original shows them
