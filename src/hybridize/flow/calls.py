@@ -46,6 +46,7 @@ from hybridize.flow.parts import Parts
 from hybridize.flow.protocols import Protocols
 from hybridize.library import registry
 from hybridize.library.builtin_names import BUILTINS
+from hybridize.library.convert import of_graph
 from hybridize.library.defaults import is_wrapped
 from hybridize.library.protocols import ask
 from hybridize.library.spec import Call
@@ -216,7 +217,7 @@ class Calls:
             case "hybrid":
                 if obj.extra[1:]:
                     args, kwargs = self._signed(obj, args, kwargs)
-                return self.call_value(frame, pos, obj.inner, args, kwargs, How.HYBRID, rest)
+                return of_graph(self.call_value(frame, pos, obj.inner, args, kwargs, How.HYBRID, rest))
             case "scoped":
                 self._in_scope(frame, pos, obj)
                 return self.call_value(frame, pos, obj.inner, args, kwargs, how, rest)

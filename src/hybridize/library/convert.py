@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
+    BOTTOM,
     INT_V,
     NONE_V,
     Container,
@@ -19,9 +21,10 @@ from hybridize.domain.objects import (
     literal,
     prim,
     stream,
+    tensor,
     tup,
 )
-from hybridize.domain.tensors import DYNAMIC, NDARRAY, UNRESOLVED, Shape, is_dynamic, join_shapes
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, UNRESOLVED, Shape, is_dynamic, join_shapes
 from hybridize.library.lengths import length_of
 from hybridize.library.spec import Call
 
@@ -173,6 +176,19 @@ def dtype_of_object(obj: Obj, table: dict[str, str]) -> str | None:
     if isinstance(obj, (Lit, Prim)):
         return table.get(obj.kind)
     return None
+
+
+def of_graph(value: Value) -> Value:
+    """What a graph gives back where its function returns a value: of Python's numbers and texts it makes tensors."""
+    found = BOTTOM
+    for obj in value:
+        if isinstance(obj, (Lit, Prim)) and obj.kind in PYTHON_TF:
+            found = join(found, tensor(DENSE, PYTHON_TF[obj.kind], ()).value)
+        elif isinstance(obj, Tup) and (obj.kind == "tuple" or obj.names):
+            found = join(found, tup([of_graph(item) for item in obj.items], obj.kind, obj.names).value)
+        else:
+            found = join(found, obj.value)
+    return found
 
 
 def alike(value: Value) -> Value:

@@ -8,10 +8,11 @@ that changes is not: its counter, elements, changed lists and fields, the outsid
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 from hybridize.domain.calls import BY_CODE, BY_OTHERS, How
-from hybridize.domain.objects import Bound, Container, Lib, Lit, Stream, Wrapper
+from hybridize.domain.objects import Bound, Container, Lib, Lit, Stream, Tensor, Wrapper
+from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.words import VIEWS
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.origins import callees_at, starts_program
@@ -40,6 +41,9 @@ _FOLLOWED: Final = BY_CODE - {How.HYBRID}
 
 
 _NOWHERE: Final[frozenset[int]] = frozenset()
+#: A slot, and whether what is in it is passed itself, and not something that is computed of it.
+_Asked: TypeAlias = "tuple[int, bool]"
+_Seen: TypeAlias = "set[tuple[Frame, int, bool]]"
 
 
 class Moving:
@@ -62,7 +66,7 @@ class Moving:
 
     def moves(self, frame: Frame, pos: int, slot: int) -> bool:
         """Whether a slot may hold another value at each execution of a place in the same function."""
-        return self._slot(frame, frozenset(index_of(frame.code).loops.get(pos, ())), slot, _CALLS, set())
+        return self._slot(frame, frozenset(index_of(frame.code).loops.get(pos, ())), (slot, True), _CALLS, set())
 
     def is_used_again(self, frame: Frame, pos: int, slot: int) -> bool:
         """Whether a loop inside of the one that takes a value out of a collection passes that value at each turn.
@@ -77,7 +81,7 @@ class Moving:
         ):
             return False
         made = _element(frame, slot)
-        return made is not None and not self._slot(frame, frozenset(loops[-1:]), slot, _CALLS, set())
+        return made is not None and not self._slot(frame, frozenset(loops[-1:]), (slot, True), _CALLS, set())
 
     def is_repeated(self, frame: Frame, pos: int) -> bool:
         """Whether a place is seen to be executed again and again."""
@@ -106,16 +110,20 @@ class Moving:
         callers = (caller for caller in frame.callers if not caller.gone and not is_test_path(caller.code.path))
         return [(c, pos, how) for c in callers for (pos, callee), how in c.calls.items() if callee is frame]
 
-    def _slot(self, frame: Frame, around: frozenset[int], slot: int, depth: int, seen: set[tuple[Frame, int]]) -> bool:
+    def _slot(self, frame: Frame, around: frozenset[int], asked: _Asked, depth: int, seen: _Seen) -> bool:
         index = index_of(frame.code)
-        slot = index.original(slot)
+        slot, whole = index.original(asked[0]), asked[1]
         value = frame.vals[slot] or ()
-        if (frame, slot) in seen or len(seen) > _FAR or _is_constant(value):
+        if (frame, slot, whole) in seen or len(seen) > _FAR or _is_constant(value):
             return False
-        seen.add((frame, slot))
+        seen.add((frame, slot, whole))
         made = index.definitions.get(slot)
         if made is None:
-            return self._parameter(frame, slot, depth, seen)
+            return self._parameter(frame, (slot, whole), depth, seen)
+        inputs = list(_inputs(index, made))
+        whole = whole and isinstance(made, ir.Phi)
+        if whole:
+            inputs = [each for each in inputs if not _chooses_nothing(frame.vals[each] or ())]
         anew = self._runs_again(frame) or not around.isdisjoint(index.loops.get(made.position, ()))
         if any(isinstance(o, Container) and self._is_refilled(frame, around, o) for o in value):
             return True
@@ -125,17 +133,17 @@ class Moving:
             if not _are_few(frame.vals[made.source] or ()):
                 return True
         elif isinstance(made, ir.Phi) and _is_head(index, around, made):
-            if any(_comes_round(index, each, slot) for _, each in made.incoming):
+            if any(_comes_round(frame, each, slot, whole=whole) for each in inputs):
                 return True
         elif isinstance(made, ir.Call) and anew and made.position in self._learns(frame):
             return True
-        if any(self._slot(frame, around, each, depth, seen) for each in _inputs(index, made)):
+        if any(self._slot(frame, around, (each, whole), depth, seen) for each in inputs):
             return True
         return isinstance(made, ir.Call) and bool(depth) and self._returned(frame, made, depth - 1, seen)
 
-    def _parameter(self, frame: Frame, slot: int, depth: int, seen: set[tuple[Frame, int]]) -> bool:
+    def _parameter(self, frame: Frame, asked: _Asked, depth: int, seen: _Seen) -> bool:
         """Whether callers pass something else from call to call."""
-        place = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), -1)
+        place = next((i for i, p in enumerate(frame.code.params) if p.slot == asked[0]), -1)
         if place < 0 or not depth:
             return False
         if self.entries is not None and self.entries(frame.code):
@@ -147,16 +155,16 @@ class Moving:
                 return True
             given = self.argument(caller, pos, frame, place)
             around = frozenset(index_of(caller.code).loops.get(pos, ()))
-            if given >= 0 and self._slot(caller, around, given, depth - 1, seen):
+            if given >= 0 and self._slot(caller, around, (given, asked[1]), depth - 1, seen):
                 return True
         return False
 
-    def _returned(self, frame: Frame, call: ir.Call, depth: int, seen: set[tuple[Frame, int]]) -> bool:
+    def _returned(self, frame: Frame, call: ir.Call, depth: int, seen: _Seen) -> bool:
         """Whether what a function of the project gives moves by itself, whatever it is given."""
         for callee, how in callees_at(frame, call.position):
             if how in _FOLLOWED and not callee.code.name.startswith("__init__"):
                 for instr in index_of(callee.code).of(ir.Return):
-                    if self._slot(callee, _NOWHERE, instr.value, depth, seen):
+                    if self._slot(callee, _NOWHERE, (instr.value, False), depth, seen):
                         return True
         return False
 
@@ -213,6 +221,12 @@ def _element(frame: Frame, slot: int) -> ir.Iter | None:
     return made if held and not any(isinstance(o, Stream) and o.kind not in VIEWS for o in held) else None
 
 
+def _chooses_nothing(value: Iterable[object]) -> bool:
+    """Whether a value is a scalar tensor, as a graph gives back for a Python number: no trace is chosen by it."""
+    found = list(value)
+    return bool(found) and all(isinstance(o, Tensor) and o.shape == () and o.kind != NDARRAY for o in found)
+
+
 def _is_constant(value: Iterable[object]) -> bool:
     found = list(value)
     return len(found) == 1 and isinstance(found[0], Lit) and not found[0].varies
@@ -230,13 +244,14 @@ def _is_head(index: Index, around: frozenset[int], made: ir.Phi) -> bool:
     return any(made is head for loop in heads for head in loop.phis)
 
 
-def _comes_round(index: Index, slot: int, start: int) -> bool:
-    """Whether a turn computes the next value of a variable from the last."""
+def _comes_round(frame: Frame, slot: int, start: int, *, whole: bool) -> bool:
+    """Whether a turn computes the next value of a variable from the last; if `whole`, one that may choose a trace."""
+    index = index_of(frame.code)
     todo, seen = [(slot, False)], set[tuple[int, bool]]()
     while todo and len(seen) < _FAR:
         each, changed = todo.pop()
         each = index.original(each)
-        if (each, changed) in seen:
+        if (each, changed) in seen or (whole and not changed and _chooses_nothing(frame.vals[each] or ())):
             continue
         seen.add((each, changed))
         if each == start:

@@ -13,6 +13,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.effects import hit, reasons
+from hybridize.tracing.unused import is_unused
 from hybridize.tracing.views import FrameView, FunctionView
 
 #: What seeds the numbers of a module, by the beginning of its functions' names.
@@ -20,10 +21,13 @@ _SEEDS: Final = {"np.random.seed": "np.random.", "random.seed": "random."}
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
-    """Draws; after a fixed seed in the function itself they come out the same, but what others draw then does not."""
+    """Draws that something uses.
+
+    After a fixed seed in the function itself they come out the same, but what others draw then does not.
+    """
     seeds: dict[Frame, list[tuple[int, str]]] = {}
     for frame, reason in reasons(function):
-        if kind_of(reason.effect) == "random":
+        if kind_of(reason.effect) == "random" and not _is_unused(function, frame, reason):
             if frame not in seeds:
                 seeds[frame] = list(_seeded(FrameView(function.project, frame)))
             yield hit(reason, Level.WARNING if _is_fixed(reason, seeds[frame]) else None)
@@ -38,6 +42,11 @@ def _seeded(view: FrameView) -> Iterator[tuple[int, str]]:
             value = view.value(call.arguments[0][0]) if plain and len(call.arguments) == 1 else frozenset()
             if len(value) == 1 and all(isinstance(o, Lit) and isinstance(o.const, int) for o in value):
                 yield call.position, _SEEDS[name]
+
+
+def _is_unused(function: FunctionView, frame: Frame, reason: Reason) -> bool:
+    """Whether no call computes with what is drawn: that its generator goes on is a side effect, and told as such."""
+    return is_unused(function.project, reason.frame, reason.effect.position, frame)
 
 
 def _is_fixed(reason: Reason, seeds: list[tuple[int, str]]) -> bool:
@@ -56,7 +65,7 @@ RULE = Rule(
     details="""`random`, `np.random`, `uuid` and `os.urandom` run while the function is traced: every call then uses
 the same numbers, and a branch on them is taken for good. `tf.random.set_seed` inside the function seeds its trace, not
 its calls. Draw with `tf.random` or a `tf.random.Generator` that was made
-outside, or pass the numbers in as tensors.""",
+outside, or pass the numbers in as tensors. Numbers that nothing uses are not told of: no call computes with them.""",
     blocks=frozenset(),
     root=scan,
     bad=(

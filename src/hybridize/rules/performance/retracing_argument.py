@@ -357,6 +357,7 @@ for i in range(5):
     ),
     known_problems="""Values that callers outside of the project look up in a list or table are not seen to differ.
 Where nothing in the project makes the call in a loop it is information, however often a user of the library may do
-so.""",
+so. What a graph gives back is a tensor when it is passed again, and no Python value; in a list or dictionary that the
+graph returns it is still taken for one.""",
     reference="semantics.md R18; the study's Listing on Python arguments",
 )

@@ -1,0 +1,83 @@
+"""Values that nothing uses: they are read, if at all, only to compute others that nothing uses, either."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.calls import DIRECT
+from hybridize.domain.objects import NONE
+from hybridize.flow.frames import Frame
+from hybridize.program import ir
+from hybridize.program.index import index_of
+from hybridize.program.ir import Instr
+from hybridize.tracing.views import FrameView, ProjectView
+
+#: Operations that do no more than to compute a value, where they run no code of the project.
+_COMPUTES: Final = (
+    *(ir.Refine, ir.Phi, ir.Attr, ir.Item, ir.Slice, ir.Unpack),
+    *(ir.Tuple, ir.List, ir.Binary, ir.Unary, ir.Compare),
+)
+#: Library functions of which the same is so, where no effect of theirs is seen.
+_COMPUTING: Final = ("np.", "tensor.ndarray.", "tf.constant", "tf.convert_to_tensor", "tf.cast")
+_NUMBERS: Final = frozenset(f"builtins.{name}" for name in ("int", "float", "abs", "round", "min", "max", "str"))
+#: Through so many functions that give it back a value is followed.
+_CALLS: Final = 3
+
+
+def is_unused(project: ProjectView, frame: Frame, position: int, within: Frame, depth: int = _CALLS) -> bool:
+    """Whether nothing uses what the calls at a position give; what `within` itself gives back, its callers may use."""
+    view = FrameView(project, frame)
+    index = index_of(frame.code)
+    calls = index.calls.get(position, ())
+    if not calls or not all(_gives(view, call) for call in calls):
+        return False  # what gives nothing was called for what it changes
+    todo, seen = [call.target for call in calls], set[int]()
+    while todo:
+        slot = todo.pop()
+        if slot in seen:
+            continue
+        seen.add(slot)
+        for use in index.uses.get(slot, ()):
+            if isinstance(use, ir.Return) and frame is not within and depth:
+                if not _is_dropped(project, frame, within, depth - 1):
+                    return False
+            elif _only_computes(view, use):
+                todo += use.targets if isinstance(use, ir.Unpack) else (use.target,)
+            else:
+                return False
+    return True
+
+
+def _is_dropped(project: ProjectView, frame: Frame, within: Frame, depth: int) -> bool:
+    """Whether all who call a function are known, and none uses what it gives."""
+    sites = [(caller, pos) for caller in frame.callers for pos, callee in caller.calls if callee is frame]
+    return (
+        bool(sites)
+        and all(key in frame.incoming for key in sites)
+        and all(
+            caller is not None
+            and caller.calls.get((pos, frame)) in DIRECT
+            and is_unused(project, caller, pos, within, depth)
+            for caller, pos in frame.incoming
+        )
+    )
+
+
+def _only_computes(view: FrameView, use: Instr) -> bool:
+    """Whether an instruction changes nothing, as far as it is seen."""
+    pos = use.position
+    if any(e.position == pos and e.kind != "random" for e in view.frame.effects.values()):
+        return False
+    if any(how not in DIRECT for _, how in view.callees(pos)):
+        return False
+    if not isinstance(use, ir.Call):
+        return isinstance(use, _COMPUTES)
+    names = view.names(use.function)
+    known = bool(names) and all(name.startswith(_COMPUTING) or name in _NUMBERS for name in names)
+    return known and _gives(view, use)
+
+
+def _gives(view: FrameView, call: ir.Call) -> bool:
+    """Whether a call gives a value, and puts it nowhere else (`out=`)."""
+    value = view.value(call.target)
+    return bool(value) and NONE not in value and all(name not in ("out", None) for name, _ in call.keywords)
