@@ -441,6 +441,65 @@ f(tf.eye(3))
     assert told(tmp_path, source.replace("HANDLE", "raise ValueError('not positive')"), "HY319") == ["info"]
 
 
+@pytest.mark.parametrize(
+    ("handler", "severity"),
+    [
+        ("except:\n        pass", "info"),
+        ("except Exception as e:\n        print(e)", "info"),
+        ("except (TypeError, AttributeError):\n        return x", "info"),
+        ("except ValueError:\n        pass", "error"),  # not what `.numpy()` raises
+        ("except NotImplementedError:\n        pass", "error"),
+        ("except AttributeError:\n        raise\n    except Exception:\n        pass", "error"),
+        ("except Exception as e:\n        print(e)\n        raise RuntimeError from e", "error"),
+        ("except Exception:\n        raise SystemExit", "error"),
+        ("except Exception:\n        exit(1)", "error"),
+        ("finally:\n        print(1)", "error"),
+    ],
+)
+def test_what_a_handler_in_the_graph_passes_over_informs(handler: str, severity: str, tmp_path: Path) -> None:
+    source = f"""\
+def show(x):
+    print(x.numpy())
+def report(x):
+    try:
+        CALL
+    {handler}
+    return x
+@tf.function
+def step(x):
+    return report(x) * 2.0
+step(tf.ones(3))
+"""
+    here = source.replace("CALL", "print(x.numpy())")
+    assert told(tmp_path, here, "HY301") == [severity]
+    assert told(tmp_path, source.replace("CALL", "show(x)"), "HY301") == [severity]
+    if severity == "info":
+        exec(TF + here, {})
+    else:
+        with pytest.raises((AttributeError, RuntimeError, SystemExit)):
+            exec(TF + here, {})
+
+
+def test_a_handler_around_the_call_of_a_graph_passes_nothing_over(tmp_path: Path) -> None:
+    source = (
+        "@tf.function\ndef step(x):\n    return x.numpy()\ntry:\n    step(tf.ones(3))\nexcept Exception:\n    pass\n"
+    )
+    assert told(tmp_path, source, "HY301") == ["error"]
+    after = """\
+@tf.function
+def step(x):
+    try:
+        y = x * 2.0
+    except Exception:
+        y = x
+    else:
+        print(y.numpy())
+    return y
+step(tf.ones(3))
+"""
+    assert told(tmp_path, after, "HY301") == ["error"]
+
+
 LEVELS = """\
 @tf.function
 def total(maps):
