@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.library.keras.fixed import FIXED
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.tracing.values import argument, tensor_or_number
@@ -39,6 +40,7 @@ STATIC: Final[dict[str, tuple[tuple[int, str], ...]]] = {
     "tf.unstack": ((2, "axis"),),
     **{f"tensor.{kind}.set_shape": ((0, "shape"),) for kind in ("dense", "sparse")},
     **{f"keras.initializers.{name}.__call__": ((0, "shape"),) for name in _SCALED},
+    **FIXED,
 }
 _DEEP: Final = 3
 
@@ -77,7 +79,7 @@ RULE = Rule(
     details="""Most functions of TensorFlow take a tensor for any of their arguments. Some want a Python value while the
 graph is made: an attribute of the operation (`block_size`, `keepdims`, `batch_dims`, `strides`), a static shape
 (`tf.constant(0.0, shape=...)`, `tf.ensure_shape`, `t.set_shape`, `tf.TensorShape`), an axis that Python looks at
-(`tf.sort`, `tf.tensordot`, `tf.nn.moments`). An eager tensor serves, for it has a value; a symbolic one raises, and
+(`tf.sort`, `tf.tensordot`, `tf.nn.moments`), what a Keras layer is made with (`Reshape((h, w))`). An eager tensor serves, for it has a value; a symbolic one raises, and
 so do `int(t)` and `tf.shape(x)[0]`, even where the shape is known. Use `x.shape` where it is known, a function that
 takes tensors (`tf.fill`, `tf.zeros`, `tf.broadcast_to`), or pass a Python number.""",
     triggers={ir.Call: Where(call, names=STATIC.__contains__)},
@@ -105,6 +107,35 @@ r1 = target(tf.ones([1, 2, 2, 4]), tf.constant(2))
         Example(
             """\
 import tensorflow as tf
+def halved(x):
+    return tf.shape(x)[1] // 2
+def target(x):
+    size = halved(x)
+    return tf.keras.layers.Permute(dims=(size, 1))(x)
+r1 = target(tf.ones([2, 4, 3]))
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Shrunk(tf.keras.layers.Layer):
+    def call(self, x):
+        size = tf.shape(x)
+        rest = tf.keras.layers.Cropping1D((size[1] // 2, 0))(x)
+        return tf.keras.layers.MaxPooling1D((size[2],))(rest)
+layer = Shrunk()
+def target(x):
+    return layer.call(x)
+r1 = target(tf.ones([2, 4, 2]))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
 def target(x, n):
     x.set_shape([n, 3])
     return tf.reduce_sum(x, axis=0, keepdims=n > 1)
@@ -122,6 +153,15 @@ def target(x, n):
     filled = tf.fill(tf.shape(x), 1.0) + tf.zeros([n, 3])
     return tf.reduce_sum(x + filled, axis=n - 1)
 r1 = target(tf.ones([2, 3]), tf.constant(2))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    flat = tf.keras.layers.Reshape((x.shape[1] * x.shape[2],))(x)
+    return tf.keras.layers.Rescaling(tf.reduce_max(flat))(flat)
+r1 = target(tf.ones([2, 4, 3]))
 """
         ),
         Example(
