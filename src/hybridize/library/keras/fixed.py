@@ -8,6 +8,8 @@ _POOLS: Final = ("MaxPooling", "AveragePooling")
 _CONVOLUTIONS: Final = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose")
 _DIMS: Final = ("1D", "2D", "3D")
 
+#: Layers of Keras 3 that take a tensor for the size that is to be found: alone it serves, and two raise eagerly, too.
+OF_KERAS_2: Final = frozenset({"keras.layers.Reshape"})
 #: By class the settings, each with place and name. Every line was tried with TensorFlow 2.15 and 2.21: in a graph a
 #: tensor, or a tuple that holds one, raises under both, and eagerly it serves under one of them at least.
 FIXED: Final[dict[str, tuple[tuple[int, str], ...]]] = {

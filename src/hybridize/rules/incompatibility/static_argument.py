@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.library.keras.fixed import FIXED
+from hybridize.library.keras.fixed import FIXED, OF_KERAS_2
 from hybridize.program import ir
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.tracing.values import argument, tensor_or_number
 from hybridize.tracing.views import FrameView
 
@@ -47,13 +47,17 @@ _DEEP: Final = 3
 
 def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A tensor, or a list of some, given for such an argument."""
+    versions = view.project.versions
     for name in view.names(instr.function):
+        if name in OF_KERAS_2 and not versions.may_have_keras(2):
+            continue
+        level = Level.INFO if name in OF_KERAS_2 and versions.may_have_keras(3) else None
         for place, argument_name in STATIC.get(name, ()):
             needs = _inside(view, argument(instr, place, argument_name), _DEEP)
             if needs:
                 short = name.removesuffix(".__call__").rpartition(".")[2] if "tensor." in name else name
                 said = f"gives a tensor as `{argument_name}` of `{short}`, which must be a Python value in a graph"
-                yield Hit(instr.position, said, needs)
+                yield Hit(instr.position, said, needs, level=level)
                 return
 
 
