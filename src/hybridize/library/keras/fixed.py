@@ -19,7 +19,7 @@ FIXED: Final[dict[str, tuple[tuple[int, str], ...]]] = {
         **{f"ZeroPadding{dims}": ((0, "padding"),) for dims in _DIMS},
         **{f"Cropping{dims}": ((0, "cropping"),) for dims in _DIMS},
         **{f"UpSampling{dims}": ((0, "size"),) for dims in _DIMS},
-        **{name: ((0, "filters"),) for name in _CONVOLUTIONS},
+        **dict.fromkeys(_CONVOLUTIONS, ((0, "filters"),)),
         "BatchNormalization": ((0, "axis"),),
         "CategoryEncoding": ((0, "num_tokens"),),
         "Concatenate": ((0, "axis"),),

@@ -83,8 +83,9 @@ RULE = Rule(
     details="""Most functions of TensorFlow take a tensor for any of their arguments. Some want a Python value while the
 graph is made: an attribute of the operation (`block_size`, `keepdims`, `batch_dims`, `strides`), a static shape
 (`tf.constant(0.0, shape=...)`, `tf.ensure_shape`, `t.set_shape`, `tf.TensorShape`), an axis that Python looks at
-(`tf.sort`, `tf.tensordot`, `tf.nn.moments`), what a Keras layer is made with (`Reshape((h, w))`). An eager tensor serves, for it has a value; a symbolic one raises, and
-so do `int(t)` and `tf.shape(x)[0]`, even where the shape is known. Use `x.shape` where it is known, a function that
+(`tf.sort`, `tf.tensordot`, `tf.nn.moments`), what a Keras layer is made with (`Permute((n, 1))`; `Reshape((h, w))` of
+Keras 2). An eager tensor serves, for it has a value; a symbolic one raises, and so do `int(t)` and `tf.shape(x)[0]`,
+even where the shape is known. Use `x.shape` where it is known, a function that
 takes tensors (`tf.fill`, `tf.zeros`, `tf.broadcast_to`), or pass a Python number.""",
     triggers={ir.Call: Where(call, names=STATIC.__contains__)},
     bad=(
