@@ -225,6 +225,51 @@ def test_a_switch_that_a_parameter_asks_for_informs(tmp_path: Path) -> None:
     assert told(tmp_path, asked, "HY501") == ["info"]
 
 
+EAGER = """\
+def eager(on=False, other=True):
+    if on:
+        tf.config.run_functions_eagerly(True)
+def configure(fast):
+    eager(not fast)
+@tf.function
+def step(x):
+    return x.numpy()
+SWITCH
+step(tf.ones(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("switch", "severity"),
+    [
+        ("eager(True)", "info"),
+        ("eager(on=True)", "info"),
+        ("eager(other=True)", "error"),  # by default it is off
+        ("eager(False)", "error"),
+        ("eager(bool(input()))", "error"),
+        ("for on in [True, False]:\n    eager(on)", "error"),
+        ("configure(False)", "info"),
+        ("configure(True)", "error"),
+        ("configure(bool(input()))", "error"),
+    ],
+)
+def test_a_switch_is_followed_to_what_the_calls_of_a_helper_say(switch: str, severity: str, tmp_path: Path) -> None:
+    assert told(tmp_path, EAGER.replace("SWITCH", switch), "HY301") == [severity]
+    without = EAGER.replace("if on:", "if not on:\n        pass\n    else:").replace("SWITCH", switch)
+    assert told(tmp_path, without, "HY301") == [severity]
+
+
+def test_what_another_program_says_to_a_helper_counts_there_only(tmp_path: Path) -> None:
+    helper = EAGER.split("def configure")[0].replace("def eager(on=False", "import tensorflow as tf\ndef eager(on")
+    program = (
+        "from helper import eager\n@tf.function\ndef step(x):\n    return x.numpy()\neager(SWITCH)\nstep(tf.ones(3))\n"
+    )
+    other = TF + program.replace("SWITCH", "False")
+    files = {"helper_dot_py": helper.replace(", other=True", ""), "other_dot_py": other}
+    assert sorted(told(tmp_path, program.replace("SWITCH", "True"), "HY301", **files)) == ["error", "info"]
+    assert sorted(told(tmp_path, program.replace("SWITCH", "False"), "HY301", **files)) == ["error", "error"]
+
+
 @pytest.mark.parametrize(
     "condition",
     ["tf.executing_eagerly() and flag", "flag and tf.executing_eagerly()", "not (tf.inside_function() or flag)"],
@@ -439,6 +484,65 @@ f(tf.eye(3))
 """
     assert told(tmp_path, source.replace("HANDLE", "y = x"), "HY319") == ["warning"]
     assert told(tmp_path, source.replace("HANDLE", "raise ValueError('not positive')"), "HY319") == ["info"]
+
+
+@pytest.mark.parametrize(
+    ("handler", "severity"),
+    [
+        ("except:\n        pass", "info"),
+        ("except Exception as e:\n        print(e)", "info"),
+        ("except (TypeError, AttributeError):\n        return x", "info"),
+        ("except ValueError:\n        pass", "error"),  # not what `.numpy()` raises
+        ("except NotImplementedError:\n        pass", "error"),
+        ("except AttributeError:\n        raise\n    except Exception:\n        pass", "error"),
+        ("except Exception as e:\n        print(e)\n        raise RuntimeError from e", "error"),
+        ("except Exception:\n        raise SystemExit", "error"),
+        ("except Exception:\n        exit(1)", "error"),
+        ("finally:\n        print(1)", "error"),
+    ],
+)
+def test_what_a_handler_in_the_graph_passes_over_informs(handler: str, severity: str, tmp_path: Path) -> None:
+    source = f"""\
+def show(x):
+    print(x.numpy())
+def report(x):
+    try:
+        CALL
+    {handler}
+    return x
+@tf.function
+def step(x):
+    return report(x) * 2.0
+step(tf.ones(3))
+"""
+    here = source.replace("CALL", "print(x.numpy())")
+    assert told(tmp_path, here, "HY301") == [severity]
+    assert told(tmp_path, source.replace("CALL", "show(x)"), "HY301") == [severity]
+    if severity == "info":
+        exec(TF + here, {})
+    else:
+        with pytest.raises((AttributeError, RuntimeError, SystemExit)):
+            exec(TF + here, {})
+
+
+def test_a_handler_around_the_call_of_a_graph_passes_nothing_over(tmp_path: Path) -> None:
+    source = (
+        "@tf.function\ndef step(x):\n    return x.numpy()\ntry:\n    step(tf.ones(3))\nexcept Exception:\n    pass\n"
+    )
+    assert told(tmp_path, source, "HY301") == ["error"]
+    after = """\
+@tf.function
+def step(x):
+    try:
+        y = x * 2.0
+    except Exception:
+        y = x
+    else:
+        print(y.numpy())
+    return y
+step(tf.ones(3))
+"""
+    assert told(tmp_path, after, "HY301") == ["error"]
 
 
 LEVELS = """\

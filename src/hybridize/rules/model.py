@@ -164,7 +164,8 @@ class RuleHit:
     """A hit on a function, with the chain of evidence from the function to the cause.
 
     `unless` is what speculation may assume in its place; empty where it holds for certain, or nobody can tell.
-    `sure` is that of the hit, and of the calls that lead there; `about` is the name that it is about.
+    `sure` is that of the hit, and of the calls that lead there; `about` is the name that it is about,
+    and `error` the built-in exception that tracing raises, where one is known.
     """
 
     rule: Rule
@@ -179,6 +180,7 @@ class RuleHit:
     unless: str = ""
     sure: bool = True
     about: str = ""
+    error: str = ""
 
     @property
     def line(self) -> int:

@@ -345,6 +345,5 @@ def _made(rule: Rule, hit: Hit, path: str, evidence: tuple[Evidence, ...], sure:
     blocks = rule.blocks if hit.blocks is None else hit.blocks
     outcome = hit.outcome or rule.outcome
     place = (path, hit.position)
-    return RuleHit(
-        rule, hit.message, *place, level, outcome, blocks, evidence, hit.end, hit.unless, sure=sure, about=hit.about
-    )
+    said = (hit.message, *place, level, outcome, blocks, evidence, hit.end, hit.unless)
+    return RuleHit(rule, *said, sure=sure, about=hit.about, error=hit.error)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE, Lib, Tensor
+from hybridize.domain.objects import NONE, Lib, Tensor, lib
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
@@ -20,9 +20,11 @@ from hybridize.rules.model import Level, Outcome, RuleHit
 from hybridize.rules.optional import is_optional
 from hybridize.rules.unreached import is_unreached
 from hybridize.tracing.certain import is_called
+from hybridize.tracing.raising import is_passed_over
+from hybridize.tracing.staleness import extent_of
 from hybridize.tracing.switches import switched_off
 from hybridize.tracing.untried import is_never_made, is_never_run, is_seen_called, is_shown_to_raise
-from hybridize.tracing.views import FunctionView
+from hybridize.tracing.views import FrameView, FunctionView
 
 #: What a value is read from that other code has put there: what differs there differs by object or call, not by branch.
 _READ: Final = frozenset({ir.Attr, ir.Item, ir.Global, ir.Cell, ir.Call})
@@ -65,12 +67,29 @@ def _is_doubtful(function: FunctionView, hit: RuleHit) -> bool:
     if not hit.sure or is_unreached(function, hit) or is_optional(function, hit):
         return True
     code = function.code
-    if hit.outcome is Outcome.RAISES and is_shown_to_raise(function):
+    if hit.outcome is Outcome.RAISES and (is_shown_to_raise(function) or _is_passed_over(function, hit)):
         return True
     if hit.level is Level.ERROR and hit.rule.level is Level.INFO and not is_called(function):
         return True
     here = hit.path == code.path and code.line <= hit.line <= code.end_line
     return hit.outcome is Outcome.RAISES and not here and hit.rule.code not in _PLAIN
+
+
+def _is_passed_over(function: FunctionView, hit: RuleHit) -> bool:
+    """Whether what a hit raises is handled on its way out of the trace, so that tracing goes on.
+
+    Of what raises one exception or another only handlers of all are asked.
+    """
+    raised = lib(f"builtins.{hit.error or 'Exception'}").value
+    steps = {(hit.path, hit.line), *((step.path, step.line) for step in hit.evidence)}
+    views = [FrameView(function.project, f) for f in function.project.extents.frames(extent_of(function))]
+    return any(
+        is_passed_over(view, line, raised)
+        for view in views
+        if index_of(view.code).of(ir.Try)
+        for path, line in steps
+        if path == view.code.path
+    )
 
 
 def is_merged(frame: Frame, instr: Instr) -> bool:

@@ -45,7 +45,8 @@ class Hit:
     `level` and `outcome` replace the rule's where one hit is milder or worse than the rest. One that is not `sure`
     rests on calls that were merged: it keeps functions eager, is not told of hybrid ones in large programs, and is
     told as information in small ones. `about` is the name of what is read or made: repairs ask for it; `unless` what
-    may be assumed so that it does not hold (speculation).
+    may be assumed so that it does not hold (speculation); `error` the built-in exception that tracing raises, where
+    it is known to be always this one.
     """
 
     position: int
@@ -61,3 +62,4 @@ class Hit:
     sure: bool = True
     about: str = ""
     unless: str = ""
+    error: str = ""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Value, lib
+from hybridize.flow.ending import ENDED
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
-from hybridize.program.index import index_of
+from hybridize.program.index import index_of, instructions
+from hybridize.program.ir import NO_SLOT
 from hybridize.tracing.control import control
 from hybridize.tracing.exceptions import classes_in, fits
 from hybridize.tracing.failures import fails_by_value, failures
@@ -68,10 +70,35 @@ def _by_name(view: FrameView, slot: int) -> Value:
 
 def _handled(view: FrameView, site: Site, raised: Value) -> bool:
     """Whether the function itself handles what it raises."""
-    for outer, part in site.around():
-        if isinstance(outer.instr, ir.Try) and part == "body":
-            for handler in outer.instr.handlers:
-                caught = frozenset(classes_in(view.value(handler.type_slot)))
-                if not caught or any(fits(caught, each) for each in raised):
-                    return True
+    return any(
+        isinstance(outer.instr, ir.Try) and part == "body" and _taker(view, outer.instr, raised) is not None
+        for outer, part in site.around()
+    )
+
+
+def _taker(view: FrameView, statement: ir.Try, raised: Value) -> ir.Handler | None:
+    """The handler of a `try` statement that takes what its body raises."""
+    for handler in statement.handlers:
+        caught = frozenset(classes_in(view.value(handler.type_slot)))
+        if not caught or any(fits(caught, each) for each in raised):
+            return handler
+    return None
+
+
+def is_passed_over(view: FrameView, line: int, raised: Value) -> bool:
+    """Whether a handler of the function takes what a line raises, and the function goes on."""
+    for statement in index_of(view.code).of(ir.Try):
+        if any(inner.position >> 16 == line for inner in instructions(statement.body)):
+            handler = _taker(view, statement, raised)
+            if handler is not None and _goes_on(view, handler):
+                return True
     return False
+
+
+def _goes_on(view: FrameView, handler: ir.Handler) -> bool:
+    """Whether a handler, of classes that are known, neither raises nor ends the program."""
+    if handler.type_slot != NO_SLOT and not any(classes_in(view.value(handler.type_slot))):
+        return False
+    body = list(instructions(handler.body))
+    ends = any(isinstance(i, ir.Call) and view.frame.vals[i.target] is ENDED for i in body)
+    return not ends and not any(isinstance(i, ir.Raise) for i in body)

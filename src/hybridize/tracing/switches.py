@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
-from hybridize.domain.objects import Lib, Lit, Mod
+from hybridize.domain.objects import Lib, Lit, Mod, Value
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -51,23 +51,44 @@ def _switches(project: ProjectView) -> tuple[dict[str, list[tuple[Frame, int, st
 def switched_off(project: ProjectView, code: Code) -> Evidence | None:
     """Where all programs that run a function switch graphs off: what a graph would do never happens."""
     on, off = switches(project)
-    left = {
-        frame: Evidence(f"`{name}` runs every hybrid function eagerly", path, pos >> 16)
+    left = [
+        (frame, pos, Evidence(f"`{name}` runs every hybrid function eagerly", path, pos >> 16))
         for path, places in on.items()
         if path not in off and not project.roles.is_test(path)
         for frame, pos, name in places
-        if name not in _OF_DATA and not is_asked_for(frame, pos)
-    }
+        if name not in _OF_DATA
+    ]
     if not left:
         return None
     loaded = _loaded(project, code)
-    for frame, said in left.items():
-        if frame in loaded:  # who imports the file has switched
+    for frame, pos, said in left:
+        if frame in loaded and not is_asked_for(frame, pos):  # who imports the file has switched
             return said
     running = list(programs_with(project, project.solution.frames.get(code, ())))
-    if running and all(any(project.extents.has(some, frame) for frame in left) for some in running):
-        return next(iter(left.values()))
+    if running and all(any(_is_run(project, some, frame, pos) for frame, pos, _ in left) for some in running):
+        return left[0][2]
     return None
+
+
+def _is_run(project: ProjectView, some: int, frame: Frame, pos: int) -> bool:
+    """Whether a program comes to a place: parameters decide so where each call of its gives them such a constant."""
+    if not project.extents.has(some, frame):
+        return False
+    contexts = project.solution.frames.get(frame.code, ())
+    incoming = (each for context in contexts for each in context.incoming.items())
+    calls = [args for (caller, _), args in incoming if caller is not None and project.extents.has(some, caller)]
+    places = {param.slot: i for i, param in enumerate(frame.code.params)}
+    for slot, answer in _around(frame, pos):
+        if slot not in places:
+            if not _is_known(frame, slot):
+                return False
+        elif not calls or not all(_is_always(args[places[slot]], answer) for args in calls):
+            return False
+    return True
+
+
+def _is_always(value: Value, answer: bool) -> bool:
+    return bool(value) and all(isinstance(o, Lit) and not o.varies and bool(o.const) is answer for o in value)
 
 
 def _loaded(project: ProjectView, code: Code) -> set[Frame]:
@@ -92,13 +113,26 @@ def _loaded(project: ProjectView, code: Code) -> set[Frame]:
 
 def is_asked_for(frame: Frame, pos: int) -> bool:
     """Whether a condition that no constant decides, or a parameter, stands around a place: a flag of its caller."""
-    for instr in index_of(frame.code).of(ir.If):
-        inside = any(each.position == pos for branch in (instr.then, instr.orelse) for each in instructions(branch))
-        known = all(isinstance(o, Lit) for o in frame.vals[instr.condition] or ())
-        known = known and all(instr.condition != param.slot for param in frame.code.params)
-        if inside and not known and not _asks_for_main(frame, instr.condition):
-            return True
-    return False
+    given = {param.slot for param in frame.code.params}
+    return any(slot in given or not _is_known(frame, slot) for slot, _ in _around(frame, pos))
+
+
+def _around(frame: Frame, pos: int) -> Iterator[tuple[int, bool]]:
+    """The conditions around a place, without `not`, and their answers there."""
+    index = index_of(frame.code)
+    for instr in index.of(ir.If):
+        for branch, answer in ((instr.then, True), (instr.orelse, False)):
+            if any(each.position == pos for each in instructions(branch)):
+                slot = index.original(instr.condition)
+                made = index.definitions.get(slot)
+                while isinstance(made, ir.Unary) and made.operator == "not":
+                    slot, answer = index.original(made.operand), not answer
+                    made = index.definitions.get(slot)
+                yield slot, answer
+
+
+def _is_known(frame: Frame, slot: int) -> bool:
+    return all(isinstance(o, Lit) for o in frame.vals[slot] or ()) or _asks_for_main(frame, slot)
 
 
 def _asks_for_main(frame: Frame, slot: int) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Tensor
+from hybridize.domain.objects import Tensor, Value
+from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program import ir
 from hybridize.program.index import Index
@@ -51,7 +52,8 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     if isinstance(made, ir.Attr) and made.name in _METHODS:
         needs = own(view, made.owner, arrays=False, certain=False)
         if needs:
-            yield Hit(instr.position, f"uses `.{made.name}()`, which works only eagerly", needs, end=made.position)
+            said = f"uses `.{made.name}()`, which works only eagerly"
+            yield Hit(instr.position, said, needs, end=made.position, error=_error(view.value(made.owner)))
         return
     for name in view.names(func):
         if name in _ALWAYS:
@@ -64,6 +66,12 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
             if needs:
                 yield Hit(instr.position, f"uses `{name}`, which works only eagerly", needs)
             return
+
+
+def _error(owner: Value) -> str:
+    """What a method that only eager tensors have raises: a variable has it in a graph, too."""
+    kinds = {o.kind == VARIABLE for o in owner if isinstance(o, Tensor)}
+    return "" if len(kinds) != 1 else "NotImplementedError" if kinds.pop() else "AttributeError"
 
 
 def scan(view: FrameView) -> Iterator[Hit]:

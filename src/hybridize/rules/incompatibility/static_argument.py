@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.library.keras.fixed import FIXED, OF_KERAS_2
 from hybridize.program import ir
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.tracing.values import argument, tensor_or_number
 from hybridize.tracing.views import FrameView
 
@@ -39,19 +40,24 @@ STATIC: Final[dict[str, tuple[tuple[int, str], ...]]] = {
     "tf.unstack": ((2, "axis"),),
     **{f"tensor.{kind}.set_shape": ((0, "shape"),) for kind in ("dense", "sparse")},
     **{f"keras.initializers.{name}.__call__": ((0, "shape"),) for name in _SCALED},
+    **FIXED,
 }
 _DEEP: Final = 3
 
 
 def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A tensor, or a list of some, given for such an argument."""
+    versions = view.project.versions
     for name in view.names(instr.function):
+        if name in OF_KERAS_2 and not versions.may_have_keras(2):
+            continue
+        level = Level.INFO if name in OF_KERAS_2 and versions.may_have_keras(3) else None
         for place, argument_name in STATIC.get(name, ()):
             needs = _inside(view, argument(instr, place, argument_name), _DEEP)
             if needs:
                 short = name.removesuffix(".__call__").rpartition(".")[2] if "tensor." in name else name
                 said = f"gives a tensor as `{argument_name}` of `{short}`, which must be a Python value in a graph"
-                yield Hit(instr.position, said, needs)
+                yield Hit(instr.position, said, needs, level=level)
                 return
 
 
@@ -77,8 +83,9 @@ RULE = Rule(
     details="""Most functions of TensorFlow take a tensor for any of their arguments. Some want a Python value while the
 graph is made: an attribute of the operation (`block_size`, `keepdims`, `batch_dims`, `strides`), a static shape
 (`tf.constant(0.0, shape=...)`, `tf.ensure_shape`, `t.set_shape`, `tf.TensorShape`), an axis that Python looks at
-(`tf.sort`, `tf.tensordot`, `tf.nn.moments`). An eager tensor serves, for it has a value; a symbolic one raises, and
-so do `int(t)` and `tf.shape(x)[0]`, even where the shape is known. Use `x.shape` where it is known, a function that
+(`tf.sort`, `tf.tensordot`, `tf.nn.moments`), what a Keras layer is made with (`Permute((n, 1))`; `Reshape((h, w))` of
+Keras 2). An eager tensor serves, for it has a value; a symbolic one raises, and so do `int(t)` and `tf.shape(x)[0]`,
+even where the shape is known. Use `x.shape` where it is known, a function that
 takes tensors (`tf.fill`, `tf.zeros`, `tf.broadcast_to`), or pass a Python number.""",
     triggers={ir.Call: Where(call, names=STATIC.__contains__)},
     bad=(
@@ -105,6 +112,35 @@ r1 = target(tf.ones([1, 2, 2, 4]), tf.constant(2))
         Example(
             """\
 import tensorflow as tf
+def halved(x):
+    return tf.shape(x)[1] // 2
+def target(x):
+    size = halved(x)
+    return tf.keras.layers.Permute(dims=(size, 1))(x)
+r1 = target(tf.ones([2, 4, 3]))
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Shrunk(tf.keras.layers.Layer):
+    def call(self, x):
+        size = tf.shape(x)
+        rest = tf.keras.layers.Cropping1D((size[1] // 2, 0))(x)
+        return tf.keras.layers.MaxPooling1D((size[2],))(rest)
+layer = Shrunk()
+def target(x):
+    return layer.call(x)
+r1 = target(tf.ones([2, 4, 2]))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
 def target(x, n):
     x.set_shape([n, 3])
     return tf.reduce_sum(x, axis=0, keepdims=n > 1)
@@ -122,6 +158,15 @@ def target(x, n):
     filled = tf.fill(tf.shape(x), 1.0) + tf.zeros([n, 3])
     return tf.reduce_sum(x + filled, axis=n - 1)
 r1 = target(tf.ones([2, 3]), tf.constant(2))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    flat = tf.keras.layers.Reshape((x.shape[1] * x.shape[2],))(x)
+    return tf.keras.layers.Rescaling(tf.reduce_max(flat))(flat)
+r1 = target(tf.ones([2, 4, 3]))
 """
         ),
         Example(
