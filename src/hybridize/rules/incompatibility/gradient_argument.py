@@ -1,0 +1,105 @@
+"""HY371: Python values given to a function with a gradient of its own, of which a graph makes tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Lib, Lit, Obj, Prim
+from hybridize.facts.callgraph import has_own_gradient
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.tracing.views import FrameView
+
+#: What Python cannot use any more once it is a tensor; a float is computed with as before.
+_USED: Final = frozenset({"int", "bool", "str"})
+
+
+def frame(view: FrameView) -> Iterator[Hit]:
+    """Each parameter that gets such a value."""
+    if has_own_gradient(view.code):
+        for param, value in zip(view.code.params, view.frame.args, strict=True):
+            if any(map(_is_lost, value)):
+                said = f"`{param.name}` gets a Python value, of which `tf.custom_gradient` makes a tensor in a graph"
+                yield Hit(view.code.position, said)
+
+
+def _is_lost(obj: Obj) -> bool:
+    return (isinstance(obj, (Lit, Prim)) and obj.kind in _USED) or (isinstance(obj, Lib) and obj.name.startswith("np."))
+
+
+RULE = Rule(
+    code="HY371",
+    name="gradient-argument",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    level=Level.INFO,
+    summary="A function under `tf.custom_gradient` gets Python values: in a graph it gets tensors in their place.",
+    act="keep the value out of the arguments: define the function with the gradient inside of one that takes it",
+    details="""Eagerly `tf.custom_gradient` hands all arguments on as they are. In a graph it makes a tensor of each, of
+numbers, flags and names as well: `range(n)`, `if flag` and shapes then raise or decide otherwise, and what is no
+tensor, as a class of NumPy, raises at once. Let a function that takes such values define the one with the gradient.""",
+    frame=frame,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.custom_gradient
+def target(x, n):
+    y = x
+    for _ in range(n):
+        y = y * 2.0
+    def grad(g):
+        return g * 2.0 ** n, None
+    return y, grad
+r1 = target(tf.constant([1.0, 2.0]), 3)
+""",
+            line=3,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.custom_gradient
+def ones(x, size):
+    def grad(g):
+        return g, None
+    return x + tf.ones([2] * size), grad
+def target(x):
+    return ones(x, 1)
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=3,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def doubled(x, n):
+    @tf.custom_gradient
+    def inner(x):
+        y = x
+        for _ in range(n):
+            y = y * 2.0
+        return y, lambda g: g * 2.0 ** n
+    return inner(x)
+def target(x):
+    return doubled(x, 3)
+r1 = target(tf.constant([1.0, 2.0]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.custom_gradient
+def target(x, rate):
+    def grad(g):
+        return g * rate, None
+    return x * rate, grad
+r1 = target(tf.constant([1.0, 2.0]), 0.5)
+"""
+        ),
+    ),
+    known_problems="""Keywords, which `tf.custom_gradient` refuses in graphs, are not looked at; a whole number that
+only TensorFlow computes with does no harm, and is told of all the same.""",
+    reference="TensorFlow's documentation of tf.custom_gradient; measured with 2.15 and 2.21",
+)
