@@ -110,7 +110,7 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
             yield from _asked(view, instr, slot, kinds_of(value))
         return
     found = list(_asked(view, instr, argument(instr, 0), kinds))
-    if found and not only_converts(view, instr):  # the syntax is asked last: it may have to be parsed again
+    if found and not only_converts(view, instr, kinds):  # the syntax is asked last: it may have to be parsed again
         yield from found
 
 
@@ -158,8 +158,11 @@ def answers_for_tensors(kinds: list[str]) -> bool:
     )
 
 
-def only_converts(view: FrameView, instr: ir.Call) -> bool:
-    """Whether the test only decides to make a tensor of the array, with the dtype that it has."""
+def only_converts(view: FrameView, instr: ir.Call, kinds: list[str]) -> bool:
+    """Whether the test only decides to make a tensor of the array, with the dtype that it has.
+
+    What raises only where no tensor comes raises in a graph no more, and eager code would have raised for good reason.
+    """
     node = view.node
     for each in walk(node) if node is not None else ():
         if isinstance(each, (ast.If, ast.IfExp)) and any(
@@ -167,8 +170,20 @@ def only_converts(view: FrameView, instr: ir.Call) -> bool:
         ):
             if isinstance(each, ast.IfExp):
                 return all(isinstance(e, ast.Name) or _converts(view, e) for e in (each.body, each.orelse))
+            if any(isinstance(s, ast.Raise) for s in _taken(each, answers_for_tensors(kinds))):
+                return False
             return all(_converts(view, _given(s)) for s in (*each.body, *each.orelse) if not _is_neutral(s))
     return False
+
+
+def _taken(statement: ast.If, answer: bool) -> list[ast.stmt]:
+    """What may be executed where the question that decides is answered so."""
+    test = statement.test
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, answer = test.operand, not answer
+    if not isinstance(test, ast.Call):
+        return [*statement.body, *statement.orelse]
+    return statement.body if answer else statement.orelse
 
 
 def _given(node: ast.stmt) -> ast.expr | None:
@@ -176,7 +191,7 @@ def _given(node: ast.stmt) -> ast.expr | None:
 
 
 def _is_neutral(node: ast.stmt) -> bool:
-    """An exception, which eager code would have raised too, or a comment."""
+    """An exception of another branch than a tensor takes, or a comment."""
     return isinstance(node, ast.Raise) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
@@ -221,6 +236,19 @@ call. Shapes, dtypes, slices and operators are the same for both.""",
         ir.Call: Where(call, names=_ASKING.__contains__, values=is_dispatched),
     },
     bad=(
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(batch, w):
+    if not isinstance(batch, (np.ndarray, int)):
+        raise TypeError("an array or a number")
+    return w * batch
+r1 = target(np.ones((2, 2), np.float32), tf.constant(2.0))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import numpy as np

@@ -146,7 +146,8 @@ def _class(view: FrameView, instr: ir.Call, name: str) -> Iterator[Hit]:
     kinds = kinds_of(view.value(argument(instr, 1))) if name != "tf.is_tensor" else ["tf.Tensor"]
     arrays = any(kind.startswith("np.") for kind in kinds)
     needs = _derived(view, argument(instr, 0), whole=True)
-    if not needs or arrays is answers_for_tensors(kinds) or not uses(view, instr.target) or only_converts(view, instr):
+    same = arrays is answers_for_tensors(kinds)
+    if not needs or same or not uses(view, instr.target) or only_converts(view, instr, kinds):
         return
     yield Hit(
         instr.position, f"asks for the class of {_MAY_BE_ARRAY} and becomes a tensor", needs, outcome=Outcome.DIFFERS
