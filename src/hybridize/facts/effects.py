@@ -17,6 +17,7 @@ from hybridize.facts.copies import is_copied_list
 from hybridize.facts.dispatch import is_either
 from hybridize.facts.excused import Excused
 from hybridize.facts.extents import Extents
+from hybridize.facts.foreign import Foreign
 from hybridize.facts.guards import SET_UP, guarded, is_cached, may_hold_tensor, regions, set_up_once, stored
 from hybridize.facts.judging import judged
 from hybridize.facts.latent import hands_generator, hands_out, is_latent
@@ -72,7 +73,10 @@ def nobody(_path: str, _line: int) -> bool:
 
 
 class SideEffects:
-    """The effects of live frames, callees included; those of a frame are gathered when they are first asked for."""
+    """The effects of live frames, callees included; those of a frame are gathered when they are first asked for.
+
+    `foreign` says which code that nobody can follow computes with TensorFlow: the one answer for rules, too.
+    """
 
     def __init__(self, solution: Solution, extents: Extents, vouched: Vouched = nobody) -> None:
         self.extents = extents
@@ -83,7 +87,8 @@ class SideEffects:
         self._frames = solution.frames
         self._owners = Owners(solution)
         self._excused = Excused(solution)
-        self._used = Used(solution.frames, self._is_quiet)
+        self.foreign = Foreign(solution.frames)
+        self._used = Used(solution.frames, self._is_quiet, self.foreign)
         self._kept: dict[tuple[Code, int], bool] = {}
         self._early: frozenset[tuple[Obj, str]] | None = None  # cached properties that constructors read
         self._dead = frozenset(f.uid for f in solution.world.frames if f.gone)

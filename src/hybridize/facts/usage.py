@@ -42,11 +42,13 @@ _CALLS: Final = 3
 class Used:
     """What the uses of unknown objects say, by call; kept for each place."""
 
-    def __init__(self, frames: Mapping[Code, Sequence[Frame]], quiet: Callable[[Frame], bool]) -> None:
+    def __init__(
+        self, frames: Mapping[Code, Sequence[Frame]], quiet: Callable[[Frame], bool], foreign: Foreign
+    ) -> None:
         """`quiet`: whether nothing is known that a frame changes."""
         self._frames = frames
         self._quiet = quiet
-        self._foreign = Foreign(frames)
+        self._foreign = foreign
         self._known: dict[tuple[Frame, int, object], str] = {}
 
     def says(self, reason: Reason) -> str:
@@ -82,7 +84,7 @@ class Used:
         made = [index.source(call.function) for call in index.calls.get(effect.position, ())]
         names = {each.name for each in made if isinstance(each, ir.Attr)}
         found = [each for name in names for each in self._methods.get(name, ())]
-        if len(names) != 1 or len(found) < 1 or not all(map(self._quiet, found)):
+        if len(names) != 1 or not found or not all(map(self._quiet, found)):
             return ""
         return f"one of the project's `{next(iter(names))}`"
 

@@ -7,7 +7,6 @@ from typing import Final
 
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Lit, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
-from hybridize.facts.foreign import Foreign
 from hybridize.facts.model import Ternary
 from hybridize.facts.symbolic import OPERATION, parameter_bit
 from hybridize.flow.docstrings import Docstrings, is_described
@@ -167,7 +166,7 @@ def _looks(view: FrameView, instr: ir.Call) -> bool:
 def _is_foreign(view: FrameView, call: ir.Call) -> bool:
     """Whether a call goes to a library that nothing is known about and that does not compute with TensorFlow."""
     called = [e for e in view.frame.effects.values() if e.kind == "foreign_call" and e.position == call.position]
-    foreign: Foreign = view.project.shared("foreign packages", lambda: Foreign(view.project.solution.frames))
+    foreign = view.project.effects.foreign
     return any(not effect.detail.startswith(_FOR_PEOPLE) and not foreign.computes(effect.detail) for effect in called)
 
 
