@@ -13,7 +13,7 @@ SECTION = "tool.hybridize"
 FROM_DEFAULT = "default"
 FROM_COMMAND_LINE = "command line"
 
-_VERSION = regex(r"\d+\.\d+(?:\.\d+)?")
+_VERSION = regex(r"(?:<=)?\d+\.\d+(?:\.\d+)?")
 _SELECTOR = regex(r"[A-Za-z][\w-]*")
 
 
@@ -115,7 +115,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "tensorflow-version",
         "version",
-        "The TensorFlow version the project runs on.",
+        "The TensorFlow version the project runs on; `<=2.4`: what its files say, and no later one.",
         '"2.16"',
         unset="read from requirements, else from the sources, else any",
     ),

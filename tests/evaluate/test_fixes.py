@@ -11,6 +11,7 @@ import pytest
 from hybridize.cli import main
 from hybridize.evaluate.fixes import Fix, Limits, draw, of_study
 from hybridize.evaluate.fixes_judging import foreseen
+from hybridize.evaluate.fixes_running import newest_at
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "study"))
 from histories import History
@@ -66,6 +67,11 @@ def test_a_part_is_drawn_by_seed_from_all_repositories() -> None:
     drawn = draw(fixes, 6, seed=1)
     assert sorted(fix.repository for fix in drawn) == ["o/0", "o/0", "o/1", "o/1", "o/2", "o/2"]
     assert drawn == draw(fixes[::-1], 6, seed=1) != draw(fixes, 6, seed=2)
+
+
+def test_a_tree_is_judged_by_the_releases_of_its_time() -> None:
+    days = ("2019-06-01", "2020-01-07", "2020-01-08", "2022-06-01", "2024-03-08")
+    assert [newest_at(day) for day in days] == ["2.0", "2.0", "2.1", "2.9", "2.16"]
 
 
 def test_what_counts_as_foreseen_depends_on_what_the_person_did() -> None:

@@ -47,6 +47,16 @@ def test_the_option_wins(tmp_path: Path) -> None:
     assert project_versions(tmp_path, "2.18").tensorflow == (2, 18)
 
 
+def test_no_release_later_than_the_last_one_that_there_was(tmp_path: Path) -> None:
+    found = project_versions(tmp_path, "<=2.4")
+    assert (found.tensorflow, found.keras, found.newest, found.oldest) == ((2, 4), 2, (2, 4), OLDEST)
+    assert not found.may_have_keras(3)
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.9\n")
+    assert project_versions(tmp_path, "<=2.4").tensorflow == (2, 9), "what a file asks for was there"
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.1\n")
+    assert project_versions(tmp_path, "<=2.4").tensorflow == (2, 1)
+
+
 def test_a_lock_file_wins_over_a_wish(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("tensorflow>=2.4\n")
     (tmp_path / "uv.lock").write_text('[[package]]\nname = "tensorflow-cpu"\nversion = "2.14.0"\n')

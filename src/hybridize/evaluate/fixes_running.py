@@ -18,7 +18,7 @@ from hybridize.evaluate.corpus import Project
 from hybridize.evaluate.execution.model import Executor, Task
 from hybridize.evaluate.fixes import KINDS, Fix
 from hybridize.evaluate.paper_tables import Table
-from hybridize.evaluate.sources import clone_of, packed_commit, unpack
+from hybridize.evaluate.sources import clone_of, packed_commit, run_git, unpack
 from hybridize.evaluate.store import Pieces
 from hybridize.evaluate.tables import Column
 from hybridize.guard import folder
@@ -36,6 +36,30 @@ _NOTE: Final = (
     "(graphs) of the same trees that the changeset leaves alone. Functions that the report does not know as the study "
     "does (`absent`, `eager`) are in no rate. Intervals: Wilson, 95%."
 )
+#: From which day on there was which release of TensorFlow.
+_RELEASED: Final = (
+    ("2020-01-08", "2.1"),
+    ("2020-05-07", "2.2"),
+    ("2020-07-27", "2.3"),
+    ("2020-12-14", "2.4"),
+    ("2021-05-13", "2.5"),
+    ("2021-08-11", "2.6"),
+    ("2021-11-04", "2.7"),
+    ("2022-02-02", "2.8"),
+    ("2022-05-16", "2.9"),
+    ("2022-09-06", "2.10"),
+    ("2022-11-18", "2.11"),
+    ("2023-03-23", "2.12"),
+    ("2023-07-05", "2.13"),
+    ("2023-09-26", "2.14"),
+    ("2023-11-14", "2.15"),
+    ("2024-03-08", "2.16"),
+    ("2024-07-11", "2.17"),
+    ("2024-10-24", "2.18"),
+    ("2025-03-12", "2.19"),
+    ("2025-08-13", "2.20"),
+    ("2026-03-06", "2.21"),
+)
 _FUNCTION: Final = "hybridize.evaluate.fixes_running:changeset"
 
 
@@ -43,13 +67,14 @@ def changeset(payload: Mapping[str, Any]) -> Json:
     """What the tool says before and after one changeset: the task that executors call.
 
     Args:
-        payload: `name` of the project, `fixes` as dictionaries, `before` and `after`, packed sources.
+        payload: `name` of the project, `fixes` as dictionaries, `before` and `after`, packed sources, and `release`,
+            the newest of TensorFlow at that time.
 
     Returns:
         `fixes`: for each its outcome, codes, whether it was foreseen and is gone after; `untouched`: see judging.
     """
     fixes = [Fix(**each) for each in payload["fixes"]]
-    first, second = (_tree(payload["name"], payload[side]) for side in ("before", "after"))
+    first, second = (_tree(payload["name"], payload[side], payload["release"]) for side in ("before", "after"))
     rows = []
     for fix in fixes:
         outcome, codes = judging.before(first, fix)
@@ -65,14 +90,21 @@ def changeset(payload: Mapping[str, Any]) -> Json:
     return {"fixes": rows, "untouched": judging.untouched(first, fixes)}
 
 
-def _tree(name: str, archive: str) -> judging.Tree:
+def newest_at(day: str) -> str:
+    """The newest release of TensorFlow on a day (YYYY-MM-DD); 2.0 before it came, since its previews count for it."""
+    return max((pair for pair in _RELEASED if pair[0] <= day), default=("", "2.0"))[1]
+
+
+def _tree(name: str, archive: str, release: str) -> judging.Tree:
     with folder("hybridize-fixes-") as out:
         place = Path(out) / name
         place.mkdir()
         unpack(archive, place)
         (place / ".git").mkdir(exist_ok=True)  # so that this folder is the project's root
+        # A tree of 2020 that names no release runs on none of a later year.
+        config = Config(jobs=1, cache=False, tensorflow_version=f"<={release}")
         # Of what is said as JSON, so that it is compared as users see it.
-        return judging.Tree(json.loads(json.dumps(to_dict(analyze([place], Config(jobs=1, cache=False))))))
+        return judging.Tree(json.loads(json.dumps(to_dict(analyze([place], config)))))
 
 
 def run(
@@ -122,14 +154,15 @@ def _tasks(
         if clone is None:
             failed[key] = "no clone among the mirrors has it"
             continue
+        revisions = {"before": f"{commit}^", "after": commit}
         try:
-            sides = {
-                side: packed_commit(clone, rev, ".") for side, rev in (("before", f"{commit}^"), ("after", commit))
-            }
+            sides = {side: packed_commit(clone, revision, ".") for side, revision in revisions.items()}
+            release = newest_at(run_git(clone, "show", "--no-patch", "--format=%cs", commit).decode().strip())
+            release = newest_at(run_git(clone, "show", "--no-patch", "--format=%cs", commit).decode().strip())
         except SourcesError as error:
             failed[key] = str(error)
             continue
-        payload = {"name": name, "fixes": [asdict(fix) for fix in group], **sides}
+        payload = {"name": name, "fixes": [asdict(fix) for fix in group], "release": release, **sides}
         yield Task(key, _FUNCTION, payload, *limits)
 
 

@@ -212,18 +212,21 @@ def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) 
 
     Args:
         root: its folder; requirement and lock files in it and its parents up to a repository's root are read.
-        chosen: the option `tensorflow-version`, which wins over all files.
+        chosen: the option `tensorflow-version`, which wins over all files; with `<=` before it, it only bounds what
+            they say: nothing later was there yet.
         texts: its sources; a release that one asserts counts where no file tells; one that sets `TF_USE_LEGACY_KERAS`
             or imports `tf_keras` alone runs on Keras 2, and so does a project whose files allow the newest releases
             while its sources use what Keras 3 does not have.
     """
     sources = list(texts)
     legacy = any(_LEGACY.search(text) for text in sources if "TF_USE_LEGACY_KERAS" in text) or _is_tf_keras(sources)
-    if chosen:
+    bound = chosen is not None and chosen.startswith("<=")
+    if chosen and not bound:
         release = release_of(chosen)
         found = Versions(release, 2, "tensorflow-version", release, release, legacy=legacy)
     else:
         found = _since(_eager(_found(root, sources), sources), sources)
+        found = _until(found, release_of(chosen)) if chosen else found
         found = replace(_narrowed(_importing(found, sources), sources), legacy=legacy)
     return replace(found, keras=2 if legacy or found.tensorflow < _KERAS_3 else 3)
 
@@ -323,6 +326,13 @@ def _since(found: Versions, sources: list[str]) -> Versions:
                 found = replace(found, tensorflow=release, origin="sources", line=0)
             found = found if binds else replace(found, oldest=release)
     return found
+
+
+def _until(found: Versions, last: Release) -> Versions:
+    """The releases up to the last one that there was, where any of those allowed was there."""
+    if found.newest <= last or found.oldest > last:
+        return found
+    return replace(found, tensorflow=min(found.tensorflow, last), newest=last)
 
 
 def _importing(found: Versions, sources: list[str]) -> Versions:
