@@ -215,3 +215,52 @@ def step(x):
 step(tf.ones((4, 4)))
 """
     assert found(source, "HY340", tmp_path) == {5}
+
+
+def test_under_xla_a_number_that_python_knows_divides_and_indexes_as_in_eager_code(tmp_path: Path) -> None:
+    source = """\
+@tf.function(jit_compile=True)
+def fold(x, n):
+    odd = tf.math.mod(n, 2)
+    rest = tf.math.mod(n, tf.size(x))
+    for i in range(1, x.shape[1]):
+        odd += tf.cast(tf.gather(x, [i - 1], axis=1)[0, 0], tf.int32)
+    return odd + rest + tf.cast(tf.gather(x, n, axis=1)[0], tf.int32)
+fold(tf.ones((2, 3)), tf.constant(1))
+"""
+    assert found(source, "HY273", tmp_path) == {4, 7}
+
+
+@pytest.mark.parametrize(("release", "is_told"), [("2.11", False), ("2.18", True)])
+def test_keras_2_makes_tensors_of_what_a_metric_results_in(release: str, is_told: bool, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(f"tensorflow=={release}\n")
+    source = """\
+class Seen(tf.keras.metrics.Metric):
+    def __init__(self):
+        super().__init__()
+        self.number = self.add_weight(shape=(), name="number")
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        self.number.assign_add(1.0)
+    def result(self):
+        if self.number == 0.0:
+            return 0.0
+        return 1.0 / self.number
+seen = Seen()
+print(float(seen.result()) / 2, isinstance(seen.result(), float))
+"""
+    assert ("HY349" in codes(source, "Seen.result", tmp_path)) is is_told
+
+
+def test_the_argument_of_an_object_that_is_called_is_named_and_not_the_object(tmp_path: Path) -> None:
+    source = """\
+class Cut(tf.keras.layers.Layer):
+    @tf.function
+    def call(self, inputs):
+        return tf.reduce_sum(inputs) * 2.0
+x = tf.ones((100, 3))
+cut = Cut()
+for n in range(1, 100):
+    cut(x[:n])
+"""
+    told = [each.message for each in report_of(source, tmp_path).findings if each.code == "HY106"]
+    assert [message.split()[0] for message in told] == ["`inputs`"]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from hybridize.domain.calls import BY_CODE, BY_OTHERS, How
-from hybridize.domain.objects import Bound, Container, Lib, Lit, Stream, Tensor, Wrapper
+from hybridize.domain.objects import Bound, Container, Inst, Lib, Lit, Stream, Tensor, Wrapper
 from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.words import VIEWS
 from hybridize.facts.causes import argument_slot
@@ -200,8 +200,9 @@ def from_elsewhere(project: ProjectView) -> Moving:
 
 
 def _is_hybrid_method(obj: object) -> bool:
-    """Whether a receiver goes to `tf.function` first, which hands it on as any other argument."""
-    return isinstance(obj, Bound) and isinstance(obj.func, Wrapper)
+    """Whether a receiver, or an object that is called itself, goes to `tf.function` first, which hands it on as any
+    other argument."""
+    return isinstance(obj, Inst) or (isinstance(obj, Bound) and isinstance(obj.func, Wrapper))
 
 
 def _is_long(frame: Frame, loop: ir.Loop) -> bool:

@@ -42,7 +42,7 @@ REFUSED: Final = frozenset(f"{module}.{name}" for module, names in _REFUSED.item
 
 _INDEX: Final = "under XLA `{}` does not fail where an index is out of range"
 _MATRIX: Final = "under XLA `{}` gives numbers, and does not fail, where a matrix cannot be inverted"
-_DIVISION: Final = "under XLA `{}` does not fail where it divides by zero"
+DIVISION: Final = "under XLA `{}` does not fail where it divides by zero"
 _NOT_FINITE: Final = "XLA drops `{}`: it never fails"
 _SIGNS: Final = "under XLA `{}` gives vectors of other signs where their sign is free"
 _DRAWS: Final = "XLA draws other values for `{}` than eager execution"
@@ -52,7 +52,7 @@ _CHANGED: Final = {
     "tf.nn.sparse_softmax_cross_entropy_with_logits keras.metrics.sparse_categorical_crossentropy": _INDEX,
     "keras.losses.SparseCategoricalCrossentropy": _INDEX,
     "tf.linalg.inv tf.linalg.solve": _MATRIX,
-    "tf.math.floordiv tf.math.floormod tf.truncatediv tf.truncatemod": _DIVISION,
+    "tf.math.floordiv tf.math.floormod tf.truncatediv tf.truncatemod": DIVISION,
     "tf.compat.v1.debugging.assert_all_finite": _NOT_FINITE,
     "tf.linalg.svd tf.linalg.eigh": _SIGNS,
     "tensor.variable.sparse_read tf.TensorArray.read tf.TensorArray.write": _INDEX,

@@ -40,7 +40,7 @@ _KEEPING: Final = (".append", ".extend", ".update", ".add", ".insert", ".setdefa
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """A part of a result that changes its type, where some caller notices."""
-    if function.code.is_generator or function.code.name == "__init__":
+    if function.code.is_generator or function.code.name == "__init__" or _is_metric_result(function):
         return
     calls = consumers(function)
     opened = function.project.roles.of(function.code.path) is Role.LIBRARY
@@ -59,6 +59,13 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                         seen.add(key)
                         kept = opened and part.kind == "variable" and is_logged(view, instr.value, part)
                         yield replace(_hit(view, instr, part, noticed), unless=_LOGGED if kept else "")
+
+
+def _is_metric_result(function: FunctionView) -> bool:
+    """Whether Keras makes tensors of what a method returns, also in eager code: of `Metric.result` before Keras 3."""
+    found = function.project.contracts.override(function.code) if function.code.name == "result" else None
+    is_metric = found is not None and found.found.owner.startswith("keras.metrics.")
+    return is_metric and not function.project.versions.may_have_keras(3)
 
 
 def _is_added(view: FrameView, slot: int, part: Part) -> bool:

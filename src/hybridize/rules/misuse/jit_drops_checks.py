@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.calls import NOT_TRACED
-from hybridize.domain.objects import Lit, Tensor
+from hybridize.domain.objects import Lit, Prim, Tensor
 from hybridize.facts.callgraph import extent
+from hybridize.facts.guards import parts
 from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
-from hybridize.library.tensorflow.xla import BEGINNINGS, CHANGED
+from hybridize.library.tensorflow.xla import BEGINNINGS, CHANGED, DIVISION
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -61,8 +62,25 @@ def _is_settled(frame: Frame, pos: int, name: str) -> bool:
         check = name.rpartition(".")[2]
         compares = check.startswith("assert_") and check != "assert_near"
         return check in _OF_TYPES or (compares and all(_is_known(frame, slot) for slot, _ in call.arguments))
+    if CHANGED.get(name) == DIVISION:
+        divisor = argument(call, 1, "y")
+        return divisor >= 0 and _is_nonzero(frame, divisor)
     indices = argument(call, 1, "indices")
-    return name in ("tf.gather", "tf.gather_nd") and indices >= 0 and _is_in_range(frame, indices)
+    if name not in ("tf.gather", "tf.gather_nd") or indices < 0:
+        return False
+    return _is_in_range(frame, indices) or _is_counted(frame, indices)
+
+
+def _is_nonzero(frame: Frame, slot: int) -> bool:
+    """Whether a divisor is a Python number other than zero."""
+    found = frame.vals[slot] or ()
+    return bool(found) and all(isinstance(o, Lit) and bool(o.const) for o in found)
+
+
+def _is_counted(frame: Frame, slot: int) -> bool:
+    """Whether an index is a Python number, or a list of such: it is the same in eager code, where it would fail."""
+    found = {inner for o in frame.vals[slot] or () for inner in ([o] if not parts(o) else frozenset().union(*parts(o)))}
+    return bool(found) and all(isinstance(o, (Lit, Prim)) for o in found)
 
 
 def _is_known(frame: Frame, slot: int) -> bool:
