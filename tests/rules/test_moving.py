@@ -131,3 +131,13 @@ def test_what_calls_pass(case: str, tmp_path: Path) -> None:
     found = next(f for f in report.functions if f.facts.qualname == name)
     assert {s.code for s in found.statuses if s.code.startswith("HY1")} == ({expected} if expected else set())
     assert (found.decision.action.value == "convert_to_hybrid") is not bool(expected)
+
+
+def test_what_some_calls_only_may_pass_is_told_so(tmp_path: Path) -> None:
+    source = f"for line in open('a.txt'):\n    target({ONE}, {ONE} if line == 'one' else float(line))\n"
+    (tmp_path / "main.py").write_text(HEAD + source)
+    report = analyze([tmp_path], Config())
+    said = [
+        s.message for f in report.functions if f.facts.qualname == "target" for s in f.statuses if s.code == "HY101"
+    ]
+    assert [message.split(",")[0] for message in said] == ["`v` may receive a Python float"]

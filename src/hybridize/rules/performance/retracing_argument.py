@@ -147,9 +147,10 @@ def _moved(function: FunctionView) -> Iterator[Hit]:
             if slot >= 0 and answers.moves(caller, pos, slot):
                 seen.add((caller.code.path, pos))
                 name = frame.code.params[index].name
-                said = f"`{name}` receives {what}, made anew for each call: every new one is traced"
                 # Where calls were merged it may be none of these: a warning is of numbers and texts that a loop makes.
                 plain = _is_python(value) and not any(isinstance(o, Tup) for o in value)  # equal tuples share a trace
+                verb = "receives" if _is_python(value) else "may receive"
+                said = f"`{name}` {verb} {what}, made anew for each call: every new one is traced"
                 seen_so = not function.is_hybrid or (plain and _is_looped(function, caller, pos))
                 yield Hit(pos, said, path=caller.code.path, level=None if seen_so else Level.INFO)
                 break
