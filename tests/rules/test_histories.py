@@ -264,3 +264,22 @@ for n in range(1, 100):
 """
     told = [each.message for each in report_of(source, tmp_path).findings if each.code == "HY106"]
     assert [message.split()[0] for message in told] == ["`inputs`"]
+
+
+def test_a_helper_that_is_registered_for_files_and_kept_by_no_layer_is_never_written(tmp_path: Path) -> None:
+    registered = '@tf.function\n@tf.keras.utils.register_keras_serializable("own")\n'
+    source = f"""\
+{registered}def area(x):
+    return x * 2.0
+{registered}def bump(x):
+    return tf.exp(-area(x))
+{registered}def far(a, b):
+    return tf.reduce_mean(area(a) - b, -1)
+model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(2, activation=bump)])
+model.compile("sgd", loss="mse", metrics=[far])
+model.fit(tf.ones((2, 2)), tf.ones((2, 2)))
+"""
+    told = {
+        f.function.rpartition(":")[2]: f.severity for f in report_of(source, tmp_path).findings if f.code == "HY281"
+    }
+    assert {name: str(severity) for name, severity in told.items()} == {"area": "info", "bump": "error", "far": "error"}

@@ -121,6 +121,15 @@ class Contracts:
         """The functions that Keras writes to files by their names, with the places that say so."""
         return self._saved
 
+    @cached_property
+    def kept(self) -> frozenset[Code]:
+        """The functions that objects of Keras keep, in lists too, or code that is not known may keep."""
+        keras = [
+            o for o in self.solution.world.allocated.values() if isinstance(o, LibInst) and o.cls.startswith("keras.")
+        ]
+        fields = [held(cell.value, _DEPTH, parts) for obj in keras for cell in list(obj.fields.values())]
+        return frozenset(func.code for value in (*fields, self.solution.world.escaped) for func in _functions(value))
+
     def _every(self, code: Code) -> Iterator[Override]:
         assert code.parent is not None
         for cls in self.solution.world.classes.get(code.parent, ()):

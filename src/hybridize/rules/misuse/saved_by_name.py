@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.views import FunctionView
 
 
@@ -15,7 +15,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         message = (
             f"{found.message}: Keras writes the name of a function, and the insides of a graph, which it cannot read"
         )
-        yield Hit(function.code.position, message, evidence=(found,))
+        # A helper that is only registered is never written: Keras writes what its objects keep.
+        unkept = function.is_hybrid and function.code not in function.project.contracts.kept
+        yield Hit(function.code.position, message, evidence=(found,), level=Level.INFO if unkept else None)
 
 
 RULE = Rule(
@@ -28,7 +30,7 @@ RULE = Rule(
 model is loaded: by `register_keras_serializable`, `custom_objects` or `get_custom_objects`. What `tf.function` makes
 of it is an object of another class, which Keras writes as `{"module": "tensorflow.python.eager...", "class_name":
 "Function"}` and cannot make anew: loading raises. Leave the function as it is; the model that runs it is a graph
-already.""",
+already. Of a graph that is registered and that no object of Keras is seen to keep it is information.""",
     root=scan,
     bad=(
         Example(
