@@ -226,3 +226,45 @@ def test_tensorflow_loses_a_variable_that_an_inner_graph_keeps(tmp_path: Path) -
     gc.collect()
     with pytest.raises(AssertionError, match="variables which have been deleted"):
         second.forward(tf.constant(3.0))
+
+
+BLOCK = """
+    import tensorflow as tf
+
+    class Block(tf.keras.layers.Layer):
+        def __init__(self, **settings):
+            super().__init__(**settings)
+            self.fc = tf.keras.layers.Dense(4)
+        {build}
+        def call(self, x):
+            for _ in range(8):
+                x = tf.nn.relu(tf.abs(x) * 1.5) - tf.tanh(x)
+            return self.fc(x)
+
+    def made(x):
+        return Block()(x)
+"""
+BUILDS = "def build(self, shape):\n            self.fc.build(shape)\n            super().build(shape)"
+
+
+@pytest.mark.parametrize(("build", "expected"), [("pass", False), (BUILDS, True)])
+def test_a_graph_of_a_library_makes_no_weights(build: str, expected: bool, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow>=2.10,<2.16\n")
+    found = functions(tmp_path, BLOCK.format(build=build), package=True)
+    assert is_converted(found["Block.call"]) == expected
+
+
+@pytest.mark.tensorflow
+def test_tensorflow_names_weights_that_a_graph_makes_without_the_layers_around_it() -> None:
+    tf = pytest.importorskip("tensorflow")
+    if not tf.keras.__version__.startswith("2."):
+        pytest.skip("paths of Keras 3")
+    space: dict[str, type] = {}
+    exec(textwrap.dedent(BLOCK.format(build="pass")), space)
+    eager = space["Block"](name="block")
+    eager(tf.ones([1, 4]))
+    assert eager.fc.kernel.name == "block/dense/kernel:0"
+    space["Block"].call = tf.function(space["Block"].call)  # type: ignore[attr-defined]
+    graph = space["Block"](name="block")
+    graph(tf.ones([1, 4]))
+    assert graph.fc.kernel.name.startswith("dense")

@@ -245,3 +245,57 @@ def test_a_functional_model_keeps_its_layers_whatever_list_they_were_given(tmp_p
     report = analyze([tmp_path], Config())
     found = next(f for f in report.functions if f.facts.qualname == "Scaled.call")
     assert "HY103" not in {status.code for status in found.statuses}
+
+
+RANKS = """\
+import numpy as np
+import tensorflow as tf
+def work(x):
+    for _ in range(12):
+        x = tf.nn.relu(x * 1.01 + 0.5) - tf.tanh(x)
+    return x
+def target(x):
+    n = {asks}
+    return work(x) * n
+"""
+KNOWN = "for n in range(1, 40):\n    target(tf.ones([n, 4]))\n"
+ANY = "import sys\nfor path in sys.argv[1:]:\n    target(tf.constant(np.loadtxt(path), tf.float32))\n"
+ASKS = ("len(x.shape)", "x.shape.rank", "x.shape.ndims", "x.ndim", "len(x.get_shape())")
+
+
+def relaxes(source: str, tmp_path: Path) -> bool:
+    (tmp_path / "program.py").write_text(source)
+    report = analyze([tmp_path], Config(all_safe=True))
+    decision = next(f for f in report.functions if f.facts.qualname.endswith("target")).decision
+    assert decision.action.value == "convert_to_hybrid"
+    given = dict(decision.arguments)
+    return "experimental_relax_shapes" in given or "None" in given.get("input_signature", "")
+
+
+@pytest.mark.parametrize("asks", ASKS)
+def test_no_other_rank_is_let_in_where_it_is_asked_for(asks: str, tmp_path: Path) -> None:
+    assert not relaxes(RANKS.format(asks=asks) + ANY, tmp_path)
+
+
+@pytest.mark.parametrize(("asks", "calls"), [("2.0", ANY), *((asks, KNOWN) for asks in ASKS)])
+def test_other_sizes_are_let_in_where_no_rank_is_asked_for_or_it_is_known(
+    asks: str, calls: str, tmp_path: Path
+) -> None:
+    assert relaxes(RANKS.format(asks=asks) + calls, tmp_path)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("asks", ASKS)
+def test_tensorflow_forgets_the_rank_when_another_one_comes(asks: str) -> None:
+    tf = pytest.importorskip("tensorflow")
+    names: dict[str, Any] = {}
+    exec(RANKS.format(asks=asks).replace("n = ", "n = 0.0 + "), names)
+    graph = tf.function(names["target"], reduce_retracing=True, autograph=False)
+    graph(tf.ones([2]))
+    assert graph(tf.ones([3])).shape == [3]  # another size: the rank is still known
+    try:
+        assert float(tf.reduce_max(graph(tf.ones([3, 3])))) < 0  # `ndim` is -1
+    except (TypeError, ValueError):
+        assert asks != "x.ndim"
+    else:
+        assert asks == "x.ndim"

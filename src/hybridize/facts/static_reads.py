@@ -55,7 +55,9 @@ _FAR: Final = 30
 _LAST: Final = (-1,)
 #: The last axis as a layer reads it: its weights are of that size, so it is the same at every call.
 _OF_LAYER: Final = (-1, -1)
-_RANK: Final = frozenset({"rank", "ndims"})
+_RANKS: Final = frozenset({"rank", "ndims"})
+#: In place of an axis: how many there are.
+_RANK: Final = 1 << 30
 
 
 class StaticReads:
@@ -103,7 +105,8 @@ class StaticReads:
         `any_rank` every read of a size or rank counts, with `any_batch` every one of the first axis, with `any_size` of
         any axis but the last one of several. With `last_known`
         the signature gives every last axis: what layers need of a tensor of which the analysis knows less is there.
-        With `relaxed` only sizes become unknown that differ between calls: not those that the weights of layers have.
+        With `relaxed` only sizes become unknown that differ between calls: not those that the weights of layers have;
+        and the rank, once tensors of another one arrive: where it is asked for, and not known to be always the same.
         With `sure` only those count that lead to the signature: what the function reads of its own parameters; and
         sizes that are None, or as large as one of an argument, elsewhere; nothing that layers need.
         """
@@ -125,7 +128,7 @@ class StaticReads:
                     if (last_known and axes in (_LAST, _OF_LAYER)) or ((relaxed or sure) and axes == _OF_LAYER):
                         continue
                     for axis, dim in _dims(frame, slot, axes, named=isinstance(instr, ir.Attr)):
-                        if computed and not (is_dynamic(dim) or dim in sizes):
+                        if (axis == _RANK and not relaxed) or (computed and not (is_dynamic(dim) or dim in sizes)):
                             continue
                         if (
                             (any_batch and axis == 0)
@@ -212,7 +215,7 @@ def _axis_argument(frame: Frame, call: ir.Call) -> tuple[int, ...] | None:
 
 
 def _shape_axes(frame: Frame, instr: ir.Attr) -> tuple[int, ...] | None:
-    return () if instr.name == "ndim" else _axes(frame, instr.target, _rank(frame, instr.owner))
+    return (_RANK,) if instr.name == "ndim" else _axes(frame, instr.target, _rank(frame, instr.owner))
 
 
 def _get_shape(frame: Frame, instr: ir.Call) -> Iterator[tuple[str, int, tuple[int, ...] | None]]:
@@ -248,13 +251,13 @@ def _used(frame: Frame, instr: Instr, shape: int, rank: int, depth: int) -> Sequ
     if isinstance(instr, (ir.Refine, ir.Phi)):
         return _axes(frame, instr.target, rank, depth - 1)
     if isinstance(instr, ir.Attr):
-        if instr.name in _RANK:
-            return ()
+        if instr.name in _RANKS:
+            return (_RANK,)
         return _axes(frame, instr.target, rank, depth - 1) if instr.name == "as_list" else None
     if isinstance(instr, ir.Call):
         names = {o.name for o in frame.vals[instr.function] or () if isinstance(o, Lib)}
         if names == {"builtins.len"}:
-            return ()
+            return (_RANK,)
         if instr.function == shape or (names and names <= {"builtins.list", "builtins.tuple"}):
             return _axes(frame, instr.target, rank, depth - 1)
     return None
@@ -321,7 +324,10 @@ def _rank(frame: Frame, slot: int) -> int:
 
 
 def _dims(frame: Frame, slot: int, axes: tuple[int, ...] | None, *, named: bool) -> Iterator[tuple[int, Dim]]:
-    """The dims that are read, by axis; an unknown shape has unknown ones, as has what is `named` to have a shape."""
+    """The dims that are read, by axis; an unknown shape has unknown ones, as has what is `named` to have a shape.
+
+    In place of `_RANK` there is the number of axes.
+    """
     for obj in frame.vals[slot] or ():
         if not isinstance(obj, Tensor) and not (named and isinstance(obj, Unknown)):
             continue
@@ -329,7 +335,9 @@ def _dims(frame: Frame, slot: int, axes: tuple[int, ...] | None, *, named: bool)
             yield from ((axis, UNRESOLVED) for axis in (axes if axes is not None else (0,)))
             continue
         for axis in range(len(obj.shape)) if axes is None else axes:
-            if -len(obj.shape) <= axis < len(obj.shape):
+            if axis == _RANK:
+                yield axis, len(obj.shape)
+            elif -len(obj.shape) <= axis < len(obj.shape):
                 yield axis % len(obj.shape), obj.shape[axis]
 
 

@@ -236,8 +236,11 @@ def reduction(name: str = "", axis: str = "axis", keepdims: str = "keepdims") ->
     """A reduction over axes; unknown axes keep the rank where dims are kept."""
 
     def rule(a: Args) -> Shape:
-        shape = a.tensor(name or a.first).known
+        given = a.tensor(name or a.first)
         keep = a.flag(keepdims)
+        if given.shape is None and not keep and a.integers(axis) is None:
+            return ()
+        shape = given.known
         try:
             axes = a.integers(axis)
         except Unsure:

@@ -14,7 +14,7 @@ from hybridize.program.operands import operands
 from hybridize.tracing.control import control
 from hybridize.tracing.opened import Dims as Dims
 from hybridize.tracing.opened import OpenView, computed, given_to, indexed, moved, returned
-from hybridize.tracing.sized import SIZED, broadcast, sized
+from hybridize.tracing.sized import SHAPES, SIZED, broadcast, sized
 from hybridize.tracing.structure import Branch, Site, Turning
 from hybridize.tracing.values import argument, elements, has_tensor, own, uses
 from hybridize.tracing.views import FrameView
@@ -47,6 +47,8 @@ _AXES: Final = frozenset(
 )
 #: Operations of two operands, of which one is enough.
 _PAIRS: Final = frozenset("tf.minimum tf.maximum tf.math.minimum tf.math.maximum tf.add tf.multiply".split())
+#: Where an argument is the whole shape of the result: how long it is, is the rank.
+_SHAPED: Final = {"tf.reshape": (1, "shape")} | dict(SHAPES)
 _PUT_TOGETHER: Final = frozenset({"tf.SparseTensor", "tf.sparse.SparseTensor"})
 _DEPTH: Final = 24
 ALL: Final[Dims] = ()
@@ -76,7 +78,7 @@ def _from_operation(view: FrameView, slot: int, depth: int) -> Dims | None:
     if isinstance(made, ir.Phi):  # of a loop or branch: one way to an unknown dim is enough
         found = [unknown_dims(view, s, depth - 1) for _, s in made.incoming]
         return next((f for f in found if f is not None), None) or _merged(view, made)
-    if isinstance(made, (ir.Binary, ir.Unary, ir.Inplace)):
+    if isinstance(made, (ir.Binary, ir.Compare, ir.Unary, ir.Inplace)):
         return broadcast(view, slot, [(s, unknown_dims(view, s, depth - 1)) for s in operands(made)])
     if isinstance(made, ir.Call):
         return _called(view, made, depth)
@@ -150,6 +152,8 @@ def _called(view: FrameView, made: ir.Call, depth: int) -> Dims | None:
             return _RULES[name](view, made)
         if name == "tf.where":
             return FIRST if len(made.arguments) + len(made.keywords) == 1 else None
+        if name in _SHAPED and unknown_dims(view, argument(made, *_SHAPED[name]), depth - 1) in (ALL, FIRST):
+            return ALL
         if name in SIZED:
             return sized(name, view, made, _measured)
         if name in ("tf.tile", "tf.repeat"):
@@ -184,12 +188,19 @@ def _single(view: FrameView, call: ir.Call) -> Dims | None:
     return _batch(view, stream, call.target)
 
 
+def _squeezed(view: FrameView, call: ir.Call) -> Dims | None:
+    """Any axis whose size is not known may be of size one."""
+    only_one = len(call.arguments) == 1 and not any(key == "axis" for key, _ in call.keywords)
+    return ALL if only_one and unknown_dims(view, call.arguments[0][0]) is not None else None
+
+
 _RULES: Final[Mapping[str, Callable[[FrameView, ir.Call], Dims | None]]] = {
     "tf.TensorArray.stack": _stacked,
     "tf.cond": _chosen,
     "builtins.next": _single,
     "tf.data.Dataset.get_single_element": _single,
     "tf.data.experimental.get_single_element": _single,
+    "tf.squeeze": _squeezed,
 }
 
 
@@ -206,6 +217,8 @@ def _taken(view: FrameView, made: ir.Item, depth: int) -> Dims | None:
     inner = view.definition(made.source)
     if not isinstance(inner, ir.Call) or not any(isinstance(o, Tup) for o in view.value(made.source)):
         return None
+    if any(n in _HOST for n in view.names(inner.function)):
+        return ALL
     found = {o.const for o in view.value(made.index) if isinstance(o, Lit)}
     place = found.pop() if len(found) == 1 else None
     return returned(view, inner, unknown_dims, place) if type(place) is int and place >= 0 and depth else None
@@ -272,13 +285,18 @@ def _from_types(view: FrameView, slot: int, depth: int) -> Dims | None:
     A dim that comes from an argument is no matter: each trace knows the shapes of its arguments.
     """
     tensors = [o for o in view.value(slot) if isinstance(o, Tensor)]
-    if not depth or not tensors or any(o.kind in (NDARRAY, VARIABLE) or not o.shape for o in tensors):
+    if not depth or not tensors or any(o.kind in (NDARRAY, VARIABLE) or o.shape == () for o in tensors):
         return None
-    open_dims = {i for o in tensors for i, dim in enumerate(o.shape or ()) if is_dynamic(dim)}
     made = _maker(view, slot)
-    if not open_dims or made is None or _is_set(view, slot):
+    if made is None or _is_set(view, slot):
         return None
-    for operand in _operands(view, made):
+    given = list(_operands(view, made))
+    if any(unknown_dims(view, operand, depth - 1) == ALL for operand in given):
+        return _of_any_rank(tensors)
+    open_dims = {i for o in tensors for i, dim in enumerate(o.shape or ()) if is_dynamic(dim)}
+    if not open_dims or any(o.shape is None for o in tensors):
+        return None
+    for operand in given:
         if _measured(view, operand):
             return None
         shapes = [o.shape for o in view.value(operand) if isinstance(o, Tensor)]
@@ -286,6 +304,13 @@ def _from_types(view: FrameView, slot: int, depth: int) -> Dims | None:
         if some and unknown_dims(view, operand, depth - 1) is None:
             return None
     return tuple(sorted(open_dims))
+
+
+def _of_any_rank(tensors: list[Tensor]) -> Dims | None:
+    """What is open of a result, where an operand is of unknown rank: what flow knows, the operation says itself."""
+    if any(o.shape is None for o in tensors):
+        return ALL
+    return tuple(sorted({i for o in tensors for i, dim in enumerate(o.shape or ()) if dim < 0})) or None
 
 
 def _maker(view: FrameView, slot: int) -> ir.Call | ir.Item | ir.Binary | ir.Inplace | None:
@@ -339,6 +364,6 @@ def _measured(view: FrameView, slot: int, depth: int = _DEPTH) -> bool:
     if isinstance(made, ir.Call):
         names = view.names(made.function)
         if any(n in ("tf.shape", "tf.size") for n in names):
-            return True
+            return not made.arguments or unknown_dims(view, made.arguments[0][0], depth - 1) is None
         return len(made.arguments) == 1 and _measured(view, made.arguments[0][0], depth - 1)
     return False

@@ -26,7 +26,7 @@ _NUMBERS: Final[Mapping[str, tuple[int, str, tuple[int, ...]]]] = {
     **{f"tf.math.unsorted_segment_{how}": (2, "num_segments", (0,)) for how in "max mean min prod sqrt_n sum".split()},
 }
 #: Where a list says the whole shape: the argument.
-_SHAPES: Final[Mapping[str, tuple[int, str]]] = {
+SHAPES: Final[Mapping[str, tuple[int, str]]] = {
     "tf.zeros": (0, "shape"),
     "tf.ones": (0, "shape"),
     "tf.fill": (0, "dims"),
@@ -39,7 +39,7 @@ _SHAPES: Final[Mapping[str, tuple[int, str]]] = {
 }
 #: Where another argument says of which axis the size is meant, that one counts.
 _AXIS: Final[Mapping[str, tuple[int, str]]] = {"tf.linspace": (4, "axis"), "tf.one_hot": (4, "axis")}
-SIZED: Final = frozenset(_NUMBERS) | frozenset(_SHAPES)
+SIZED: Final = frozenset(_NUMBERS) | frozenset(SHAPES)
 
 
 def sized(name: str, view: FrameView, call: ir.Call, folded: Folded) -> Dims | None:
@@ -48,8 +48,8 @@ def sized(name: str, view: FrameView, call: ir.Call, folded: Folded) -> Dims | N
     def asks(slot: int) -> bool:
         return slot >= 0 and bool(own(view, slot, arrays=False)) and not folded(view, slot)
 
-    if name in _SHAPES:
-        made = view.definition(argument(call, *_SHAPES[name]))
+    if name in SHAPES:
+        made = view.definition(argument(call, *SHAPES[name]))
         elements = made.elements if isinstance(made, (ir.List, ir.Tuple)) else ()
         parts = [slot for slot, _ in elements] if not any(starred for _, starred in elements) else []
         return tuple(i for i, slot in enumerate(parts) if asks(slot)) or None

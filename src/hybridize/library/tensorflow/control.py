@@ -139,7 +139,8 @@ def _rows(call: Call, value: Value) -> Dim:
         if not parts:
             shape = type_of_value(call, obj.value, PYTHON_TF)[1]
             found = [shape[0] if shape else UNRESOLVED]
-        return max(found) if len(value) == 1 and max(found) >= 0 else UNRESOLVED
+        size = max(found) if max(found) >= 0 or len(set(found)) == 1 else UNRESOLVED
+        return size if len(value) == 1 else UNRESOLVED
     return UNRESOLVED
 
 

@@ -45,11 +45,14 @@ def _reshape(a: Args) -> Shape:
 
 
 def _transpose(a: Args) -> Shape:
-    shape = a.tensor("a").known
+    shape = a.tensor("a").shape
     try:
-        return permuted(shape, a.integers("perm"))
+        order = a.integers("perm")
+        if shape is None and order is not None:
+            return (UNRESOLVED,) * len(order)
+        return permuted(a.tensor("a").known, order)
     except Unsure:
-        return (UNRESOLVED,) * len(shape)
+        return (UNRESOLVED,) * len(a.tensor("a").known)
 
 
 def _expand(a: Args) -> Value:
@@ -214,14 +217,15 @@ def _unstack(a: Args) -> Value:
 
 
 def _tile(a: Args) -> Shape:
-    shape = a.tensor("input").known
     multiples = a.dims("multiples")
+    shape = a.tensor("input").shape
+    shape = (UNRESOLVED,) * len(multiples) if shape is None else shape
     if len(multiples) != len(shape):
         raise Impossible
     return tuple(product_of((d, UNRESOLVED if m == INFER else m)) for d, m in zip(shape, multiples, strict=True))
 
 
-def _pairs(a: Args, name: str, rank: int) -> list[tuple[Dim, Dim]]:
+def _pairs(a: Args, name: str, rank: int | None) -> list[tuple[Dim, Dim]]:
     """Pairs of numbers per dim."""
     obj = a.object(name)
     if obj is None:
@@ -230,18 +234,19 @@ def _pairs(a: Args, name: str, rank: int) -> list[tuple[Dim, Dim]]:
         items = a.items_of(obj)
         pairs = [a.dims_of(next(iter(item))) for item in items if len(item) == 1]
     except Unsure:
+        if rank is None:
+            raise
         return [(UNRESOLVED, UNRESOLVED)] * rank
-    if len(pairs) != rank or any(len(p) != 2 for p in pairs):
+    if rank not in (None, len(pairs)) or any(len(p) != 2 for p in pairs):
         raise Unsure
     return [(p[0], p[1]) for p in pairs]
 
 
 def _pad(a: Args) -> Shape:
-    shape = a.tensor("tensor").known
-    return tuple(
-        d if pair == (0, 0) else sum_of((d, *pair))
-        for d, pair in zip(shape, _pairs(a, "paddings", len(shape)), strict=True)
-    )
+    shape = a.tensor("tensor").shape
+    pairs = _pairs(a, "paddings", None if shape is None else len(shape))
+    shape = (UNRESOLVED,) * len(pairs) if shape is None else shape
+    return tuple(d if pair == (0, 0) else sum_of((d, *pair)) for d, pair in zip(shape, pairs, strict=True))
 
 
 def _broadcast_to(a: Args) -> Shape:
