@@ -55,6 +55,17 @@ def wrapped(a, b):
     return a
 
 
+def call(function):
+    return function()
+
+
+def chosen(more):
+    def one(a):
+        return a
+
+    return one
+
+
 def main(flag, more, names):
     {}
     behind()
@@ -77,6 +88,8 @@ ENDS = (
     "argparse.ArgumentParser().error('no')",
     "for i in range(3):\n        two()",
     "if flag:\n        sys.exit()\n    else:\n        two()",
+    "def inner(a):\n        return a\n\n    inner()",
+    "def inner(a):\n        return a\n\n    call(inner)",
 )
 GOES_ON = (
     "two(1)",
@@ -94,6 +107,8 @@ GOES_ON = (
     "try:\n        two()\n    except TypeError:\n        pass",
     "for each in more:\n        if each == 'a':\n            continue\n        two(each)",
     "(two if flag else Made)(1)",
+    "def inner(a=1):\n        return a\n\n    call(inner)",
+    "chosen(more)()",
 )
 
 

@@ -199,7 +199,7 @@ def _tree(pid: int) -> list[int]:
 
 
 async def _at_rest(pid: int) -> int:
-    """The memory of a server and its host, in bytes, once no fork of the host is at work on an answer that nobody asked for."""
+    """The memory of a server and its host, in bytes, once no fork of the host is at work on what nobody asked for."""
     for _ in range(3_000):
         if len(processes := _tree(pid)) == 2:
             return sum(map(_resident, processes))

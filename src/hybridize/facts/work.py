@@ -213,6 +213,12 @@ class Counts:
         return self._trips[key]
 
 
+def turns_once(frame: Frame, loop: ir.Loop) -> bool:
+    """Whether a `for` loop surely takes no second turn."""
+    only = loop.is_for and loop.iterable >= 0 and len(frame.vals[loop.iterable] or ()) == 1
+    return only and _known_trips(frame, loop) <= 1
+
+
 def _known_trips(frame: Frame, loop: ir.Loop) -> float:
     """How often a loop runs at most, without a guess: inf where that is not known."""
     if not loop.is_for or loop.iterable < 0:

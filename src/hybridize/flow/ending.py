@@ -32,6 +32,7 @@ _EXIT_METHODS: Final = frozenset({("argparse.ArgumentParser", "error"), ("argpar
 _PLAIN_BASES: Final = ("tf.", "keras.", "abc.ABC", "builtins.object")
 #: Where functions are defined that are called by their names.
 _OPEN: Final = ("module", "class")
+_GIVING: Final = (ast.Return, ast.Yield, ast.YieldFrom)
 #: Decorators that leave the parameters as they are.
 _METHODS: Final = frozenset({"staticmethod", "classmethod"})
 #: Expressions that do not evaluate all of their parts, or some more than once.
@@ -105,10 +106,18 @@ def _function(engine: Engine, frame: Frame, obj: Obj) -> tuple[Code, int, Func] 
 def _is_plain(code: Code) -> bool:
     """Whether nothing is around a function that may give it other arguments, or stand in its place, when called.
 
-    What is defined in a function or is a lambda may come of a decorator, which chooses it by what it is given.
+    What a function returns of its own, or a lambda, may come of a decorator, which chooses it by what it is given.
     """
-    outer = code.parent.kind if code.parent is not None else ""
-    return outer in _OPEN and all(isinstance(d, ast.Name) and d.id in _METHODS for d in code.decorators)
+    outer = code.parent
+    if outer is None or not all(isinstance(d, ast.Name) and d.id in _METHODS for d in code.decorators):
+        return False
+    return outer.kind in _OPEN or (code.kind == "function" and not _is_returned(outer, code.name))
+
+
+def _is_returned(outer: Code, name: str) -> bool:
+    """Whether a function returns or yields something in which one of its own is named."""
+    returned = [n.value for n in walk(outer.node) if isinstance(n, _GIVING)] if outer.node is not None else []
+    return any(isinstance(n, ast.Name) and n.id == name for value in returned if value is not None for n in walk(value))
 
 
 def _is_refused(code: Code, given: int, named: set[str]) -> bool:

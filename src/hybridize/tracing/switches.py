@@ -14,15 +14,13 @@ from hybridize.program.ir import Code
 from hybridize.tracing.processes import programs_with
 from hybridize.tracing.views import ProjectView
 
-_SWITCHES: Final = frozenset(
-    {
-        "tf.config.run_functions_eagerly",
-        "tf.config.experimental_run_functions_eagerly",
-        "tf.data.experimental.enable_debug_mode",
-    }
-)
-#: Those of them that leave functions alone.
-_OF_DATA: Final = frozenset({"tf.data.experimental.enable_debug_mode"})
+_ALL: Final = "every hybrid function"
+#: Calls that switch graphs off, and what they run eagerly from then on.
+SWITCHES: Final[Mapping[str, str]] = {
+    "tf.config.run_functions_eagerly": _ALL,
+    "tf.config.experimental_run_functions_eagerly": _ALL,
+    "tf.data.experimental.enable_debug_mode": "every function that datasets are given",
+}
 
 
 def switches(project: ProjectView) -> tuple[Mapping[str, list[tuple[Frame, int, str]]], Set[str]]:
@@ -38,7 +36,7 @@ def _switches(project: ProjectView) -> tuple[dict[str, list[tuple[Frame, int, st
             path = frame.code.path
             for instr in index_of(frame.code).of(ir.Call):
                 for obj in frame.vals[instr.function] or ():
-                    if isinstance(obj, Lib) and obj.name in _SWITCHES:
+                    if isinstance(obj, Lib) and obj.name in SWITCHES:
                         slot = instr.arguments[0][0] if instr.arguments else dict(instr.keywords).get("run_eagerly", -1)
                         const = {o.const for o in frame.vals[slot] or () if isinstance(o, Lit)} if slot >= 0 else {True}
                         if const == {False}:
@@ -52,11 +50,11 @@ def switched_off(project: ProjectView, code: Code) -> Evidence | None:
     """Where all programs that run a function switch graphs off: what a graph would do never happens."""
     on, off = switches(project)
     left = [
-        (frame, pos, Evidence(f"`{name}` runs every hybrid function eagerly", path, pos >> 16))
+        (frame, pos, Evidence(f"`{name}` runs {_ALL} eagerly", path, pos >> 16))
         for path, places in on.items()
         if path not in off and not project.roles.is_test(path)
         for frame, pos, name in places
-        if name not in _OF_DATA
+        if SWITCHES[name] == _ALL
     ]
     if not left:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source.roles import is_test_path
-from hybridize.tracing.switches import is_asked_for, switches
+from hybridize.tracing.switches import SWITCHES, is_asked_for, switches
 from hybridize.tracing.views import ProjectView
 
 
@@ -17,7 +17,7 @@ def scan(project: ProjectView) -> Iterator[Hit]:
         for frame, pos, name in places if path not in off else ():
             asked = is_test_path(path) or project.roles.is_test(path) or is_asked_for(frame, pos)
             level = Level.INFO if asked else None
-            said = f"`{name}` runs every hybrid function eagerly; one that does not work as a graph raises without it"
+            said = f"`{name}` runs {SWITCHES[name]} eagerly; one that does not work as a graph raises without it"
             yield Hit(pos, said, path=path, level=level)
 
 
@@ -32,7 +32,8 @@ RULE = Rule(
 so all that graphs gain is lost, and nothing says so. It is also left where a function does not work as a graph
 (`.numpy()`, Python lists in loops, shapes that only a run knows): that raises without it, so look at the findings of
 the hybrid functions first, or take their decorators away. Otherwise remove it, or switch it off again when the
-debugging is done.""",
+debugging is done. `tf.data.experimental.enable_debug_mode()` does the same to what datasets are given, and to these
+alone.""",
     level=Level.WARNING,
     blocks=frozenset(),
     project=scan,

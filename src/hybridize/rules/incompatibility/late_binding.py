@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.facts.work import turns_once
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -41,7 +42,7 @@ def _has_lambda(code: Code) -> bool:
 def _is_outlived(flow: Control, site: Site, name: str, order: dict[int, int]) -> bool:
     """Whether a lambda made in a `for` loop is kept for after the loop that assigns what it captures."""
     loop = next((s for s, part in site.around() if isinstance(s, Turning) and part == "body"), None)
-    if loop is None or not loop.instr.is_for or flow.is_comprehension(loop):
+    if loop is None or not loop.instr.is_for or flow.is_comprehension(loop) or turns_once(flow.view.frame, loop.instr):
         return False
     inside = list(flow.structure.within(loop))
     writes = [s for s in inside if isinstance(s.instr, ir.SetCell) and s.instr.name == name]
@@ -169,6 +170,17 @@ def target(x):
     scales = [lambda v: v * k for k in range(2)]
     return scales[0](x)
 r1 = target(tf.constant([3, 2]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    scales = []
+    for i in [2]:
+        scales.append(lambda v: v * i)
+    return scales[0](x)
+r1 = target(tf.constant(3))
 """
         ),
     ),
