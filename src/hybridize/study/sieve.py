@@ -143,9 +143,21 @@ def unlike(before: bytes, after: bytes) -> tuple[bytes, bytes]:
     However lines are compared, a line outside has changed only together with an equal one inside.
     """
     shorter = min(len(before), len(after))
-    start = _alike(shorter, lambda size: before.startswith(after[:size]))
-    start = before.rfind(b"\n", 0, start) + 1
-    end = _alike(shorter - start, lambda size: before.endswith(after[len(after) - size :]))
+    low, high = 0, shorter + 1
+    while high - low > 1:  # they begin alike for `low` bytes, and not for `high`
+        middle = (low + high) // 2
+        if before[low:middle] == after[low:middle]:
+            low = middle
+        else:
+            high = middle
+    start = before.rfind(b"\n", 0, low) + 1
+    end, high = 0, shorter - start + 1
+    while high - end > 1:  # and they end alike
+        middle = (end + high) // 2
+        if before[len(before) - middle : len(before) - end] == after[len(after) - middle : len(after) - end]:
+            end = middle
+        else:
+            high = middle
     olds, news = len(before) - end, len(after) - end
     if (olds > start and before[olds - 1] != 10) or (news > start and after[news - 1] != 10):
         line = before.find(b"\n", olds)
@@ -153,16 +165,3 @@ def unlike(before: bytes, after: bytes) -> tuple[bytes, bytes]:
         olds, news = olds + cut, news + cut
     return before[start:olds], after[start:news]
 
-
-def _alike(high: int, same: Callable[[int], bool]) -> int:
-    """The largest size up to `high` that is the same, where all smaller ones are, too."""
-    if same(high):
-        return high
-    low = 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        if same(middle):
-            low = middle
-        else:
-            high = middle
-    return low
