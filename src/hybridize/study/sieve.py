@@ -7,7 +7,8 @@ holds a name of interest at all; git is asked where such lines stand there on bo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from fnmatch import translate
 from functools import lru_cache
 from itertools import islice
@@ -16,10 +17,12 @@ from typing import Final
 from hybridize.study import history
 from hybridize.study.history import Blobs, GitError, RawCommit, Repository, Sides
 
-TOGETHER: Final = 1_000
+TOGETHER: Final = 2_000
 """Commits that are judged before the first of them is told: git is asked once for all of them."""
 FILES: Final = 250
 """Files whose contents are asked for at once."""
+CHANGED: Final = 250
+"""Changed lines from which on git no longer looks for the shortest comparison."""
 HOPELESS: Final = 500
 """Files of which no content can be read before the clone is given up."""
 
@@ -110,7 +113,7 @@ class Sieve:
         if not any(name in parts[0] or name in parts[1] for name in self._names):
             return False
         old, new = map(self._lines, parts)
-        return None if old and old == new else old != new
+        return None if old == new and old and not stay(old, *parts) else old != new
 
     def _lines(self, part: bytes, *, one: bool = False) -> list[bytes]:
         """The matching lines, in order; only `one` if that will do."""
@@ -135,6 +138,50 @@ def _chooser(paths: Sequence[str]) -> Callable[[bytes], bool]:
     others = [path for path in paths if path[1:].encode() not in ends]
     match = re.compile("|".join(map(translate, others)).encode()).match if others else None
     return lambda path: path.endswith(ends) or (match is not None and match(path) is not None)
+
+
+def stay(lines: Sequence[bytes], before: bytes, after: bytes) -> bool:
+    """Whether a shortest comparison must leave the lines, which both texts have as often, where they are.
+
+    It must if all lines that are on both sides, each as often as on the side that has fewer, can be kept at once: then
+    every shortest comparison keeps that many of each. False: unknown, or git may take another than a shortest one.
+    """
+    if not (before.endswith(b"\n") and after.endswith(b"\n")):
+        return False  # a last line without its end is another line
+    olds, news = before.split(b"\n"), after.split(b"\n")
+    often, also = Counter(olds), Counter(news)
+    if any(often[line] != also[line] or often[line] ** 2 > min(len(olds), len(news)) for line in lines):
+        return False
+    kept = sum(min(count, also[line]) for line, count in often.items())
+    if len(olds) + len(news) - 2 * kept > CHANGED:
+        return False
+    even = {line for line, count in often.items() if also[line] == count}
+    first, second = _between(olds, even, also), _between(news, even, often)
+    if [line for line in olds if line in even] != [line for line in news if line in even]:
+        return False
+    found = sum(often[line] for line in even)
+    for place in first.keys() & second.keys():
+        fewer, more = first[place], second[place]
+        if fewer != more:
+            if len(fewer) > len(more):
+                fewer, more = more, fewer
+            rest = iter(more)
+            if not all(line in rest for line in fewer):
+                return False
+        found += len(fewer)
+    return found == kept
+
+
+def _between(lines: list[bytes], even: Set[bytes], others: Mapping[bytes, int]) -> dict[int, list[bytes]]:
+    """The other lines that the other side has, too, by how many of the even ones stand before."""
+    found: dict[int, list[bytes]] = {}
+    place = 0
+    for line in lines:
+        if line in even:
+            place += 1
+        elif line in others:
+            found.setdefault(place, []).append(line)
+    return found
 
 
 def unlike(before: bytes, after: bytes) -> tuple[bytes, bytes]:

@@ -53,9 +53,8 @@ class Wrappers:
         spellings = self._keyword.profile.spellings
         paths = dict.fromkeys(path for path, line in self._lines if any(word in line for word in spellings))
         found: set[str] = set()
-        files = self._entries(self._repository, "HEAD") if paths else {}
         for path in list(paths)[:MOST_FILES]:
-            text = self._text(files[path]) if path in files else None
+            text = self._text(f"HEAD:{path}")
             if text is not None and self._made.search(text):
                 found |= {name for name, _ in find_uses(text, self._keyword).makers}
         # One called as the API's last name stands in nearly every file: looking there takes forty times as long.
@@ -132,13 +131,13 @@ class Wrappers:
         key = (revision, entry.oid, depth)
         if key not in self._makers:
             self._makers[key] = {}  # for files that import each other
-            text = self._text(entry)
+            text = self._text(entry.oid)
             if text is not None and self.mentioned(text.encode("utf-8", "replace")):
                 imported = self._imported(revision, path, text, depth - 1)
                 own = find_uses(text, self._keyword, tuple(sorted(imported.items()))).makers
                 self._makers[key] = imported | dict(own)
         return self._makers[key]
 
-    def _text(self, entry: tree.Entry) -> str | None:
-        data = self._blobs.read(entry.oid) if entry.size <= tree.FILE_LIMIT else None
-        return None if data is None else data.decode("utf-8", "replace")
+    def _text(self, name: str) -> str | None:
+        data = self._blobs.read(name)
+        return None if data is None or len(data) > tree.FILE_LIMIT else data.decode("utf-8", "replace")
