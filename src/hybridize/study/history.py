@@ -203,8 +203,8 @@ def changes(repository: Repository, shas: Sequence[str], paths: Sequence[str]) -
 def sides(repository: Repository, shas: Sequence[str], wanted: Callable[[bytes], bool]) -> Iterator[Sides | str]:
     """Each of the commits with what its wanted paths held before and after, renames apart; a bare name as `changes`.
 
-    Nothing but trees is read. Paths are looked at here: git would hold each file of a tree against each pattern, changed
-    or not.
+    Nothing but trees is read. Paths are looked at here: git would hold each file of a tree against each pattern,
+    changed or not.
     """
     return _each(shas, [repository.command("diff-tree", *_SIDES)], partial(_parse_sides, wanted))
 
@@ -229,18 +229,14 @@ def _each(
             yield next((found for command in others for found in _alone(command, sha, parse)), sha)
 
 
-def _alone(
-    command: list[str], sha: str, parse: Callable[[Iterator[bytes]], Iterator[Listed]]
-) -> Iterator[Listed]:
+def _alone(command: list[str], sha: str, parse: Callable[[Iterator[bytes]], Iterator[Listed]]) -> Iterator[Listed]:
     try:
         yield from _stream(command, sha, parse)
     except GitError:
         pass
 
 
-def _stream(
-    command: list[str], stdin: str, parse: Callable[[Iterator[bytes]], Iterator[Listed]]
-) -> Iterator[Listed]:
+def _stream(command: list[str], stdin: str, parse: Callable[[Iterator[bytes]], Iterator[Listed]]) -> Iterator[Listed]:
     """The commits that a git command prints, as it prints them; its failure is raised after them."""
     try:
         process = subprocess.Popen(
@@ -335,7 +331,8 @@ def parse_log(fields: Iterator[bytes]) -> Iterator[RawCommit]:
 
 def _parse_sides(wanted: Callable[[bytes], bool], fields: Iterator[bytes]) -> Iterator[Sides]:
     """Commits from the NUL-separated fields of `_SIDES`; as with `parse_log`, one cut off is not yielded."""
-    sha, files = "", []
+    sha = ""
+    files: list[tuple[str | None, str | None]] = []
     for field in fields:
         if b":" not in field[:2]:
             if sha:
@@ -346,8 +343,9 @@ def _parse_sides(wanted: Callable[[bytes], bool], fields: Iterator[bytes]) -> It
             if wanted(path):
                 first, second, before, after, _ = field.lstrip(b"\n:").decode("ascii").split()
                 if before != after and "160000" not in (first, second):
-                    files.append((None if NULL_OID.issuperset(before) else before,
-                                  None if NULL_OID.issuperset(after) else after))
+                    files.append(
+                        (None if NULL_OID.issuperset(before) else before, None if NULL_OID.issuperset(after) else after)
+                    )
     if sha:
         yield Sides(sha, tuple(files))
 

@@ -322,9 +322,7 @@ class Miner:
             return [MinedFile(raw, *texts, "text", ())]
         return []
 
-    def _keep(
-        self, row_id: int, pending: list[Mined], reached: Reached | None
-    ) -> None:
+    def _keep(self, row_id: int, pending: list[Mined], reached: Reached | None) -> None:
         """Write what was found, and how far the history is looked through."""
         literal = set(self.strict.changing(found.commit for found in pending if not found.of_interest))
         with transaction(self.connection):

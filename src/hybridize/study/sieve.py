@@ -76,8 +76,10 @@ class Sieve:
     def changing(self, commits: Iterable[RawCommit]) -> list[str]:
         """Those of the commits that change a matching line."""
         return self._changing(
-            [Sides(c.sha, tuple((f.oid_before, f.oid_after) for f in c.files if f.oid_before != f.oid_after))
-             for c in commits]
+            [
+                Sides(c.sha, tuple((f.oid_before, f.oid_after) for f in c.files if f.oid_before != f.oid_after))
+                for c in commits
+            ]
         )
 
     def _changing(self, commits: Sequence[Sides]) -> list[str]:
@@ -211,4 +213,3 @@ def unlike(before: bytes, after: bytes) -> tuple[bytes, bytes]:
         cut = (line + 1 if line >= 0 else len(before)) - olds
         olds, news = olds + cut, news + cut
     return before[start:olds], after[start:news]
-

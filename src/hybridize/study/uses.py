@@ -310,11 +310,11 @@ class _Finder:
 
     def _statements(self, body: list[ast.stmt], scope: str) -> None:
         for node in body:
-            is_scope = isinstance(node, SCOPES)
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) if is_scope else node.lineno
+            decorators = node.decorator_list if isinstance(node, SCOPES) else ()
+            first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
             if not within(self.interesting, first, node.end_lineno or node.lineno):
                 self._define([node], scope)
-            elif is_scope:
+            elif isinstance(node, SCOPES):
                 qualname = self._name(node, scope)
                 for decorator in node.decorator_list:
                     self._decorator(decorator, qualname, scope)
