@@ -10,7 +10,7 @@ import pytest
 from hybridize.study.history import Blobs, Repository
 from hybridize.study.keyword import Keyword
 from hybridize.study.profile import built_in
-from hybridize.study.sieve import Sieve, unlike
+from hybridize.study.sieve import Sieve, stay, unlike
 from study.histories import History
 
 LINES = [
@@ -67,8 +67,8 @@ def test_it_finds_what_git_finds(tmp_path: Path, seed: int, monkeypatch: pytest.
         shas = repository.commits(["HEAD"])
         with Blobs(repository) as blobs:
             found = list(Sieve(repository, blobs, pattern, keyword.names, paths).search(shas))
-        assert [commit.sha for commit in found if not isinstance(commit, str)] == shas
-        assert [commit.sha for commit in found if not isinstance(commit, str) and commit.files] == expected
+        assert [sha for sha, _ in found] == shas
+        assert [sha for sha, commit in found if commit is not None] == expected
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,49 @@ def test_it_finds_what_git_finds(tmp_path: Path, seed: int, monkeypatch: pytest.
 )
 def test_what_contents_do_not_begin_and_end_with_alike(before: bytes, after: bytes, old: bytes, new: bytes) -> None:
     assert unlike(before, after) == (old, new)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "stays"),
+    [
+        ("a\n@f\nb\nc", "x\n@f\nb\ny", True),
+        ("\na\n\n@f\nb\nc", "x\na\n\n@f\nb\n\n\ny", False),  # an empty line could be kept in place of it
+        ("a\n@f\nb\n\nc", "x\n@f\nb\n\n\ny", True),
+        ("a\n@f\nb\nc", "c\n@f\nb\na", False),
+        ("@f\na", "a\n@f", False),
+        ("@f\na\n@f", "@f\nb", False),
+        ("x\n" * 200 + "@f", "@f\n" + "y\n" * 200, False),
+    ],
+)
+def test_lines_that_every_shortest_comparison_keeps(before: str, after: str, stays: bool) -> None:
+    assert stay([b"@f"], before.encode() + b"\n", after.encode() + b"\n") is stays
+
+
+def test_lines_that_are_said_to_stay_do_so_for_git(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    history = History.new(tmp_path / "r")
+    told = 0
+    for number in range(60):
+        old = chance.choices(LINES, k=30) + [f"line {n}" for n in range(20)]
+        chance.shuffle(old)
+        old.insert(chance.randint(0, 50), "@mark")
+        new = list(old)
+        for _ in range(4):
+            at = chance.randrange(len(new))
+            if new[at] != "@mark":
+                new[at : at + 1] = chance.choice([[], [f"new {at}"], [new[at], ""], ["", new[at]]])
+        texts = ["\n".join(lines) + "\n" for lines in (old, new)]
+        if stay([b"@mark"], *unlike(*(text.encode() for text in texts))):
+            told += 1
+            names = [history.git("hash-object", "-w", "--stdin", stdin=text.encode()) for text in texts]
+            diff = history.git("diff", "--no-indent-heuristic", "-U0", *names)
+            assert not [line for line in diff.splitlines() if line[1:] == "@mark"], number
+    assert told > 20
+
+
+def test_a_last_line_without_its_end_is_another_line() -> None:
+    assert stay([b"@f"], b"a\n@f\n", b"b\n@f\n")
+    assert not stay([b"@f"], b"a\n@f\n", b"b\n@f")
 
 
 def test_a_clone_without_contents_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

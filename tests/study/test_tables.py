@@ -219,7 +219,11 @@ def test_a_database_counts_reconciled_rows_and_says_what_waits(db: sqlite3.Conne
 
 
 def test_nothing_rated_names_no_largest() -> None:
-    assert findings(Tally("mine", codebook.built_in(), (), ())) == ()
+    nothing = Tally("mine", codebook.built_in(), (), ())
+    assert findings(nothing) == ()
+    written = "".join(tables.markdown(table) for table in tables.all_tables(nothing))
+    assert "undefined" not in written
+    assert "| **Total** | **0** | **–** |" in written
 
 
 def test_commits_and_issues_are_compared_by_fishers_test_with_holms_correction() -> None:

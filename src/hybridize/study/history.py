@@ -11,11 +11,12 @@ import os
 import subprocess
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Final
+from typing import IO, Final, TypeVar
 
 from hybridize.guard import for_children
 
@@ -50,6 +51,9 @@ _DIFF: Final = (
     "--diff-algorithm=default",
     "--format=%x01%H%x00%an%x00%at%x00%ct%x00%B%x00%x02",
 )
+
+
+_SIDES: Final = ("--stdin", "--root", "--always", "--raw", "-r", "-z", "--no-abbrev", "--no-renames", "--format=%x01%H")
 
 
 class GitError(Exception):
@@ -92,6 +96,17 @@ class RawCommit:
     def body(self) -> str:
         """The rest of the message."""
         return self.message.strip("\n").partition("\n\n")[2].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """A commit and, of each of its changed files, the object names before and after; null: not there."""
+
+    sha: str
+    files: tuple[tuple[str | None, str | None], ...]
+
+
+Listed = TypeVar("Listed", RawCommit, Sides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,30 +197,51 @@ def changes(repository: Repository, shas: Sequence[str], paths: Sequence[str]) -
     listing = repository.command("diff-tree", *options, "--", *paths)
     # Without contents only exact renames can be seen, and nothing is read that may be missing.
     exact = repository.command("diff-tree", *options, "-M100%", "--", *paths)
+    return _each(shas, [listing, exact], parse_log)
+
+
+def sides(repository: Repository, shas: Sequence[str], wanted: Callable[[bytes], bool]) -> Iterator[Sides | str]:
+    """Each of the commits with what its wanted paths held before and after, renames apart; a bare name as `changes`.
+
+    Nothing but trees is read. Paths are looked at here: git would hold each file of a tree against each pattern,
+    changed or not.
+    """
+    return _each(shas, [repository.command("diff-tree", *_SIDES)], partial(_parse_sides, wanted))
+
+
+def _each(
+    shas: Sequence[str], commands: Sequence[list[str]], parse: Callable[[Iterator[bytes]], Iterator[Listed]]
+) -> Iterator[Listed | str]:
+    """What the first command lists for each commit; where it fails for one, what the others do, or its bare name."""
+    first, *others = commands
     start = 0
     while start < len(shas):
         try:
-            for commit in _stream(listing, "\n".join(shas[start:])):
+            for found in _stream(first, "\n".join(shas[start:]), parse):
                 start += 1
-                yield commit
+                yield found
             return
         except GitError:
             pass
         if start < len(shas):
             sha = shas[start]
             start += 1
-            try:
-                yield next(_stream(exact, sha))
-            except (GitError, StopIteration):
-                yield sha
+            yield next((found for command in others for found in _alone(command, sha, parse)), sha)
 
 
-def _stream(command: list[str], stdin: str | None) -> Iterator[RawCommit]:
+def _alone(command: list[str], sha: str, parse: Callable[[Iterator[bytes]], Iterator[Listed]]) -> Iterator[Listed]:
+    try:
+        yield from _stream(command, sha, parse)
+    except GitError:
+        pass
+
+
+def _stream(command: list[str], stdin: str, parse: Callable[[Iterator[bytes]], Iterator[Listed]]) -> Iterator[Listed]:
     """The commits that a git command prints, as it prints them; its failure is raised after them."""
     try:
         process = subprocess.Popen(
             command,
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment(),
@@ -216,13 +252,14 @@ def _stream(command: list[str], stdin: str | None) -> Iterator[RawCommit]:
     assert process.stdout is not None
     assert process.stderr is not None
     errors: list[bytes] = []
-    helpers = [threading.Thread(target=lambda s: errors.append(s.read()), args=(process.stderr,), daemon=True)]
-    if stdin is not None:
-        helpers.append(threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True))
+    helpers = (
+        threading.Thread(target=lambda s: errors.append(s.read()), args=(process.stderr,), daemon=True),
+        threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True),
+    )
     for helper in helpers:
         helper.start()
     try:
-        yield from parse_log(_fields(process.stdout))
+        yield from parse(_fields(process.stdout))
         if process.wait():
             helpers[0].join()
             raise GitError(_last_line(b"".join(errors)) or "git failed")
@@ -290,6 +327,27 @@ def parse_log(fields: Iterator[bytes]) -> Iterator[RawCommit]:
             )
     if head:
         yield RawCommit(*head, tuple(files))
+
+
+def _parse_sides(wanted: Callable[[bytes], bool], fields: Iterator[bytes]) -> Iterator[Sides]:
+    """Commits from the NUL-separated fields of `_SIDES`; as with `parse_log`, one cut off is not yielded."""
+    sha = ""
+    files: list[tuple[str | None, str | None]] = []
+    for field in fields:
+        if b":" not in field[:2]:
+            if sha:
+                yield Sides(sha, tuple(files))
+            sha, files = field.rpartition(b"\x01")[2].decode("ascii"), []
+        else:
+            path = next(fields, b"")
+            if wanted(path):
+                first, second, before, after, _ = field.lstrip(b"\n:").decode("ascii").split()
+                if before != after and "160000" not in (first, second):
+                    files.append(
+                        (None if NULL_OID.issuperset(before) else before, None if NULL_OID.issuperset(after) else after)
+                    )
+    if sha:
+        yield Sides(sha, tuple(files))
 
 
 def matching(repository: Repository, shas: Iterable[str], pattern: str, paths: Sequence[str]) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -85,9 +86,12 @@ class Keyword:
         dotted = [b"." + leaf for leaf in leaves if b"." + leaf in data]
         if any(leaf + b"(" in data for leaf in dotted if leaf[1:] in self._methods) and self._top_imported.search(data):
             return True
-        return bool(dotted) and any(
-            name + leaf in data for name in {*self._last_modules, *self._module_alias.findall(data)} for leaf in dotted
-        )
+        if any(name + leaf in data for name in self._last_modules for leaf in dotted):
+            return True
+        # A search for the alternatives would look at each word of the file.
+        tops = [line for top in self.tops if dotted for line in lines_with(data, top.encode())]
+        names = {name for line in tops for name in self._module_alias.findall(line)}
+        return any(name + leaf in data for name in names for leaf in dotted)
 
     @cached_property
     def _leaf_bytes(self) -> tuple[bytes, ...]:
@@ -195,6 +199,16 @@ class Keyword:
     def literal_pattern(self) -> re.Pattern[str]:
         """The literal in running text, with its period, not as a part of a longer word; a plural s may follow."""
         return re.compile(r"(?<![\w.])(?:" + re.escape(self.text) + r")(?:s\b|(?!\w))", re.IGNORECASE)
+
+
+def lines_with(data: bytes, name: bytes) -> Iterator[bytes]:
+    """The lines on which a name stands."""
+    at = data.find(name)
+    while at >= 0:
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        yield data[data.rfind(b"\n", 0, at) + 1 : end]
+        at = data.find(name, end)
 
 
 DEFAULT: Final = Keyword()

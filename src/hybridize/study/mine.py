@@ -163,7 +163,7 @@ class Miner:
         skip = done_before | {row[0] for row in rows} | self.repository.boundary()
         left = [sha for sha in shas if sha not in skip]
         listed, place = json.dumps(selection), {sha: number for number, sha in enumerate(shas, 1)}
-        pending: list[tuple[RawCommit, list[MinedFile], bool]] = []
+        pending: list[Mined] = []
         with Blobs(self.repository) as blobs:
             self.wrappers = Wrappers(self.repository, self.keyword, blobs)
             pattern = self.keyword.wide_pattern + self.wrappers.pattern
@@ -173,17 +173,16 @@ class Miner:
                 self.repository, blobs, self.keyword.strict_pattern, [self.keyword.text], self.options.paths()
             )
             since_kept = 0
-            for number, found in enumerate(sieve.search(left), 1):
+            for number, (sha, commit) in enumerate(sieve.search(left), 1):
                 since_kept += 1
-                if isinstance(found, str):
-                    self.result.lost.append(found)
-                elif found.files:
+                if commit is not None:
                     self.result.candidates += 1
-                    kept = self._examine(found, blobs)
-                    if kept is not None:
-                        pending.append((found, *kept))
+                    found = self._examine(commit, blobs)
+                    if found is not None:
+                        pending.append(found)
+                elif sha in sieve.lost:
+                    self.result.lost.append(sha)
                 if len(pending) >= BATCH or since_kept >= LOOKED:
-                    sha = found if isinstance(found, str) else found.sha
                     self._keep(row_id, pending, (listed, place[sha], sha, self.result.candidates))
                     since_kept = 0
                 if progress:
@@ -239,8 +238,9 @@ class Miner:
 
     # -- one changeset -------------------------------------------------------------------------------------------
 
-    def _examine(self, commit: RawCommit, blobs: Blobs) -> tuple[list[MinedFile], bool] | None:
-        """The files to keep and whether some could not be read; null if the changeset has nothing of interest."""
+    def _examine(self, commit: RawCommit, blobs: Blobs) -> Mined | None:
+        """What to keep, or null if the changeset has nothing of interest. Without files of interest it is kept only if
+        the literal keyword is on a line that changes, which is asked for many at once."""
         kept: list[MinedFile] = []
         unread = literal = False
         oids = (o for raw in commit.files if raw.oid_before != raw.oid_after for o in (raw.oid_before, raw.oid_after))
@@ -277,10 +277,9 @@ class Miner:
             # The wide pattern brought it, or a moved line did; git is asked only where the name is there at all.
             if unread or not literal or self.options.uses_only:
                 return None
-            return (kept, unread) if self.strict.says(commit) else None
-        if self.options.uses_only and not any(file.changes for file in kept):
+        elif self.options.uses_only and not any(file.changes for file in kept):
             return None
-        return kept, unread
+        return Mined(commit, tuple(kept), unread, is_bug_fix(commit.message), bool(of_interest))
 
     def _outside(self, commit: RawCommit, raw: RawFile, before: Content, after: Content) -> tuple[Outside, Outside]:
         """Makers that the file imports from its project, on both sides."""
@@ -323,21 +322,20 @@ class Miner:
             return [MinedFile(raw, *texts, "text", ())]
         return []
 
-    def _keep(
-        self, row_id: int, pending: list[tuple[RawCommit, list[MinedFile], bool]], reached: Reached | None
-    ) -> None:
+    def _keep(self, row_id: int, pending: list[Mined], reached: Reached | None) -> None:
         """Write what was found, and how far the history is looked through."""
+        literal = set(self.strict.changing(found.commit for found in pending if not found.of_interest))
         with transaction(self.connection):
             self.connection.execute(
                 "UPDATE repository SET resume_json = ? WHERE id = ?", (reached and json.dumps(reached), row_id)
             )
-            for commit, files, unread in pending:
-                fix = is_bug_fix(commit.message)
+            for found in pending:
+                if not found.of_interest and found.commit.sha not in literal:
+                    continue
                 self.result.kept += 1
-                self.result.bug_fixes += fix
-                selected = fix or self.options.all_changes
-                changeset = Mined(commit, tuple(files), unread, fix)
-                keep_changeset(self.connection, row_id, self.result.name, changeset, selected, self.options.dataset)
+                self.result.bug_fixes += found.is_bug_fix
+                selected = found.is_bug_fix or self.options.all_changes
+                keep_changeset(self.connection, row_id, self.result.name, found, selected, self.options.dataset)
         pending.clear()
 
 

@@ -40,12 +40,14 @@ class MinedFile:
 
 @dataclass(frozen=True, slots=True)
 class Mined:
-    """A changeset to keep. `unread` says that some of its files could not be read."""
+    """A changeset to keep. `unread` says that some of its files could not be read, `of_interest` that one of them uses
+    the API otherwise than before or has other lines that name it."""
 
     commit: RawCommit
     files: tuple[MinedFile, ...]
     unread: bool
     is_bug_fix: bool
+    of_interest: bool = True
 
 
 def keep_changeset(

@@ -7,19 +7,22 @@ holds a name of interest at all; git is asked where such lines stand there on bo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from fnmatch import translate
 from functools import lru_cache
 from itertools import islice
 from typing import Final
 
 from hybridize.study import history
-from hybridize.study.history import Blobs, GitError, RawCommit, RawFile, Repository
+from hybridize.study.history import Blobs, GitError, RawCommit, Repository, Sides
 
-TOGETHER: Final = 1_000
+TOGETHER: Final = 2_000
 """Commits that are judged before the first of them is told: git is asked once for all of them."""
 FILES: Final = 250
 """Files whose contents are asked for at once."""
+CHANGED: Final = 250
+"""Changed lines from which on git no longer looks for the shortest comparison."""
 HOPELESS: Final = 500
 """Files of which no content can be read before the clone is given up."""
 
@@ -46,47 +49,60 @@ class Sieve:
         self._names = tuple(dict.fromkeys(name.encode() for name in names))
         self._paths = paths
         self._unread = 0
+        self.lost: set[str] = set()
+        """Commits whose files could not be listed."""
 
-    def search(self, shas: Sequence[str]) -> Iterator[RawCommit | str]:
-        """Each of the commits; those that change a matching line with all their files, the others without any.
+    def search(self, shas: Sequence[str]) -> Iterator[tuple[str, RawCommit | None]]:
+        """Each of the commits: with its message and files if it changes a matching line, else (or if lost) without.
 
-        One of which some content cannot be read keeps its files, for the caller to search those that can be; one whose
-        files cannot even be listed is a bare name.
+        One of which some content cannot be read is among the former, for the caller to search what can be.
 
         Raises:
             GitError: no content at all can be read.
         """
-        commits = history.changes(self._repository, shas, self._paths)
-        while some := list(islice(commits, TOGETHER)):
-            listed = [found for found in some if isinstance(found, RawCommit)]
-            changing = self._changing(listed)
+        listed = history.sides(self._repository, shas, _chooser(self._paths))
+        while some := list(islice(listed, TOGETHER)):
+            passed = self._changing([found for found in some if isinstance(found, Sides)])
+            # Most commits end here, and only for the others it matters whether files were renamed.
+            named = list(history.changes(self._repository, passed, self._paths))
+            commits = {found.sha: found for found in named if isinstance(found, RawCommit)}
+            self.lost.update(found for found in (*some, *named) if isinstance(found, str))
+            renamed = {sha for sha, commit in commits.items() if any(file.status == "R" for file in commit.files)}
+            wrong = renamed.difference(self.changing([commits[sha] for sha in renamed]))
             for found in some:
-                yield found if isinstance(found, str) or found.sha in changing else replace(found, files=())
+                sha = found if isinstance(found, str) else found.sha
+                yield sha, None if sha in wrong else commits.get(sha)
 
-    def says(self, commit: RawCommit) -> bool:
-        """Whether one commit changes a matching line."""
-        return bool(self._changing([commit]))
+    def changing(self, commits: Iterable[RawCommit]) -> list[str]:
+        """Those of the commits that change a matching line."""
+        return self._changing(
+            [
+                Sides(c.sha, tuple((f.oid_before, f.oid_after) for f in c.files if f.oid_before != f.oid_after))
+                for c in commits
+            ]
+        )
 
-    def _changing(self, commits: Sequence[RawCommit]) -> set[str]:
-        """The commits that change a matching line."""
+    def _changing(self, commits: Sequence[Sides]) -> list[str]:
+        """Those of the commits that change a matching line, in order."""
         changing: set[str] = set()
         doubtful: dict[str, None] = {}
-        changed = ((c.sha, raw) for c in commits for raw in c.files if raw.oid_before != raw.oid_after)
+        changed = ((commit.sha, *pair) for commit in commits for pair in commit.files)
         while some := list(islice(changed, FILES)):
-            self._blobs.prefetch(oid for _, raw in some for oid in (raw.oid_after, raw.oid_before) if oid)
-            for sha, raw in some:
+            self._blobs.prefetch(oid for _, before, after in some for oid in (after, before) if oid)
+            for sha, before, after in some:
                 if sha not in changing:
-                    verdict = self._changes(raw)
+                    verdict = self._changes(before, after)
                     if verdict:
                         changing.add(sha)
                     elif verdict is None:
                         doubtful[sha] = None
         asked = [sha for sha in doubtful if sha not in changing]
-        return changing | history.matching(self._repository, asked, self._pattern, self._paths)
+        changing |= history.matching(self._repository, asked, self._pattern, self._paths)
+        return [commit.sha for commit in commits if commit.sha in changing]
 
-    def _changes(self, raw: RawFile) -> bool | None:
+    def _changes(self, oid_before: str | None, oid_after: str | None) -> bool | None:
         """Whether a matching line of the file changes, or cannot be read; null: such lines stay, but may have moved."""
-        before, after = (self._blobs.read(oid) if oid else b"" for oid in (raw.oid_before, raw.oid_after))
+        before, after = (self._blobs.read(oid) if oid else b"" for oid in (oid_before, oid_after))
         if before is None or after is None:
             self._unread += self._unread >= 0
             if self._unread > HOPELESS:
@@ -96,11 +112,10 @@ class Sieve:
         if not before or not after:
             return bool(self._lines(before or after, one=True))
         parts = unlike(before, after)
-        both = b"\n".join(parts)
-        if not any(name in both for name in self._names):
+        if not any(name in parts[0] or name in parts[1] for name in self._names):
             return False
         old, new = map(self._lines, parts)
-        return None if old and old == new else old != new
+        return None if old == new and old and not stay(old, *parts) else old != new
 
     def _lines(self, part: bytes, *, one: bool = False) -> list[bytes]:
         """The matching lines, in order; only `one` if that will do."""
@@ -119,32 +134,82 @@ class Sieve:
         return [found[start] for start in sorted(found)]
 
 
+def _chooser(paths: Sequence[str]) -> Callable[[bytes], bool]:
+    """Whether a path matches one of the patterns, as git takes them; plain endings are told apart faster."""
+    ends = tuple(path[1:].encode() for path in paths if path.startswith("*") and "*" not in path[1:])
+    others = [path for path in paths if path[1:].encode() not in ends]
+    match = re.compile("|".join(map(translate, others)).encode()).match if others else None
+    return lambda path: path.endswith(ends) or (match is not None and match(path) is not None)
+
+
+def stay(lines: Sequence[bytes], before: bytes, after: bytes) -> bool:
+    """Whether a shortest comparison must leave the lines, which both texts have as often, where they are.
+
+    It must if all lines that are on both sides, each as often as on the side that has fewer, can be kept at once: then
+    every shortest comparison keeps that many of each. False: unknown, or git may take another than a shortest one.
+    """
+    if not (before.endswith(b"\n") and after.endswith(b"\n")):
+        return False  # a last line without its end is another line
+    olds, news = before.split(b"\n"), after.split(b"\n")
+    often, also = Counter(olds), Counter(news)
+    if any(often[line] != also[line] or often[line] ** 2 > min(len(olds), len(news)) for line in lines):
+        return False
+    kept = sum(min(count, also[line]) for line, count in often.items())
+    if len(olds) + len(news) - 2 * kept > CHANGED:
+        return False
+    even = {line for line, count in often.items() if also[line] == count}
+    first, second = _between(olds, even, also), _between(news, even, often)
+    if [line for line in olds if line in even] != [line for line in news if line in even]:
+        return False
+    found = sum(often[line] for line in even)
+    for place in first.keys() & second.keys():
+        fewer, more = first[place], second[place]
+        if fewer != more:
+            if len(fewer) > len(more):
+                fewer, more = more, fewer
+            rest = iter(more)
+            if not all(line in rest for line in fewer):
+                return False
+        found += len(fewer)
+    return found == kept
+
+
+def _between(lines: list[bytes], even: Set[bytes], others: Mapping[bytes, int]) -> dict[int, list[bytes]]:
+    """The other lines that the other side has, too, by how many of the even ones stand before."""
+    found: dict[int, list[bytes]] = {}
+    place = 0
+    for line in lines:
+        if line in even:
+            place += 1
+        elif line in others:
+            found.setdefault(place, []).append(line)
+    return found
+
+
 def unlike(before: bytes, after: bytes) -> tuple[bytes, bytes]:
     """Whole lines of two contents without those that both begin with and those that both end with.
 
     However lines are compared, a line outside has changed only together with an equal one inside.
     """
-    start = _alike(before, after)
-    start = before.rfind(b"\n", 0, start) + 1
-    before, after = before[start:], after[start:]
-    end = _alike(before[::-1], after[::-1])
-    olds, news = len(before) - end, len(after) - end
-    if (olds and before[olds - 1] != 10) or (news and after[news - 1] != 10):
-        line = before.find(b"\n", olds)
-        cut = (line + 1 if line >= 0 else len(before)) - olds
-        olds, news = olds + cut, news + cut
-    return before[:olds], after[:news]
-
-
-def _alike(one: bytes, other: bytes) -> int:
-    """How many bytes two texts begin with alike."""
-    low, high = 0, min(len(one), len(other))
-    if one[:high] == other[:high]:
-        return high
-    while high - low > 1:  # up to `low` they are alike, up to `high` they are not
+    shorter = min(len(before), len(after))
+    low, high = 0, shorter + 1
+    while high - low > 1:  # they begin alike for `low` bytes, and not for `high`
         middle = (low + high) // 2
-        if one[low:middle] == other[low:middle]:
+        if before[low:middle] == after[low:middle]:
             low = middle
         else:
             high = middle
-    return low
+    start = before.rfind(b"\n", 0, low) + 1
+    end, high = 0, shorter - start + 1
+    while high - end > 1:  # and they end alike
+        middle = (end + high) // 2
+        if before[len(before) - middle : len(before) - end] == after[len(after) - middle : len(after) - end]:
+            end = middle
+        else:
+            high = middle
+    olds, news = len(before) - end, len(after) - end
+    if (olds > start and before[olds - 1] != 10) or (news > start and after[news - 1] != 10):
+        line = before.find(b"\n", olds)
+        cut = (line + 1 if line >= 0 else len(before)) - olds
+        olds, news = olds + cut, news + cut
+    return before[start:olds], after[start:news]

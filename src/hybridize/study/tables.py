@@ -75,7 +75,8 @@ def breakdown_table(counts: Counts, category: str, facet: Facet, name: str, mark
     rows: list[tuple[Cell, ...]] = [
         (part.label, part.count, percent(part.count, total or 0)) for part in slices
     ]  # fmt: skip
-    rows.append(("Total", sum(part.count for part in slices), percent(sum(p.count for p in slices), total or 0)))
+    found = sum(part.count for part in slices)
+    rows.append(("Total", found, percent(found, total) if total else None))
     notes = tuple(f"{part.label}: {part.note}." for part in slices if part.note)
     return Table(name, title, (facet, "count", "share"), tuple(rows), 1, notes, marks_on(counts, mark))
 

@@ -15,6 +15,7 @@ WHOLE_LIMIT: Final = 250_000
 """Bytes of Python up to which a tree is taken whole; of a larger one, the changed files and what they import."""
 FILE_LIMIT: Final = 1_000_000
 """Larger files are data in disguise."""
+_ENDS: Final = (b".py", *(path.rpartition("*")[2].encode() for path in requirements.PATHS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ def entries(repository: Repository, revision: str) -> dict[str, Entry]:
         return {}
     found: dict[str, Entry] = {}
     for record in listing.split(b"\0"):
+        if not record.endswith(_ENDS):
+            continue
         head, tab, name = record.partition(b"\t")
         parts = head.split()
         if not tab or len(parts) != 4 or parts[0] not in (b"100644", b"100755") or not parts[3].isdigit():

@@ -290,7 +290,9 @@ class _Finder:
             if not within(self.defining, node.lineno, node.end_lineno or node.lineno):
                 continue
             if isinstance(node, SCOPES):
-                self._define(node.body, self._name(node, scope))
+                qualname = self._name(node, scope)
+                if within(self.defining, node.body[0].lineno, node.end_lineno or node.lineno):
+                    self._define(node.body, qualname)
             else:
                 for child in blocks(node):
                     self._define(child, scope)
@@ -308,7 +310,8 @@ class _Finder:
 
     def _statements(self, body: list[ast.stmt], scope: str) -> None:
         for node in body:
-            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+            decorators = node.decorator_list if isinstance(node, SCOPES) else ()
+            first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
             if not within(self.interesting, first, node.end_lineno or node.lineno):
                 self._define([node], scope)
             elif isinstance(node, SCOPES):
@@ -468,7 +471,7 @@ class _Finder:
             where = where.rpartition(".")[0]
 
     def _consume(self, node: ast.AST) -> None:
-        self.consumed.update(id(child) for child in ast.walk(node))
+        self.consumed.add(id(node))  # nobody comes to its parts but through it
 
     def _add(
         self, role: Role, owner: str, known: bool, scope: str, arguments: tuple[tuple[str, str], ...], node: ast.expr

@@ -36,18 +36,25 @@ class Wrappers:
         self._makers: dict[tuple[str, str, int], dict[str, tuple[tuple[str, str], ...]]] = {}
 
     @cached_property
+    def _lines(self) -> list[tuple[str, str]]:
+        """Path and text of the newest commit's lines that name the API, or give one of its last names another."""
+        words = (*self._keyword.profile.spellings, *(f"{leaf} as " for leaf in self._keyword.leaves))
+        try:
+            asked = [part for word in words for part in ("-e", word)]
+            listing = self._repository.run("grep", "-zIF", *asked, "HEAD", "--", "*.py")
+        except GitError:  # no match, or no commit
+            return []
+        lines = (line.partition("\0") for line in listing.decode("utf-8", "backslashreplace").split("\n") if line)
+        return [(path.partition(":")[2], text) for path, _, text in lines]
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """What the makers are called where they are defined, in order."""
-        try:
-            spellings = [word for spelling in self._keyword.profile.spellings for word in ("-e", spelling)]
-            listing = self._repository.run("grep", "-lzIF", *spellings, "HEAD", "--", "*.py")
-        except GitError:  # no match, or no commit
-            return ()
+        spellings = self._keyword.profile.spellings
+        paths = dict.fromkeys(path for path, line in self._lines if any(word in line for word in spellings))
         found: set[str] = set()
-        files = self._entries(self._repository, "HEAD")
-        for record in listing.split(b"\0")[:MOST_FILES]:
-            entry = files.get(record.decode("utf-8", "backslashreplace").partition(":")[2])
-            text = self._text(entry) if entry else None
+        for path in list(paths)[:MOST_FILES]:
+            text = self._text(f"HEAD:{path}")
             if text is not None and self._made.search(text):
                 found |= {name for name, _ in find_uses(text, self._keyword).makers}
         # One called as the API's last name stands in nearly every file: looking there takes forty times as long.
@@ -72,13 +79,9 @@ class Wrappers:
     @cached_property
     def _renamed(self) -> tuple[str, ...]:
         """What the newest commit's imports call the API: `from jax import jit as compiled`."""
-        leaves = "|".join(self._keyword.leaves)
-        pattern = rf"(^|[ (,])({leaves}) as [A-Za-z_]"
-        try:
-            lines = self._repository.run("grep", "-hIE", "-e", pattern, "HEAD", "--", "*.py").decode("utf-8", "replace")
-        except GitError:  # no match, or no commit
-            return ()
-        found = set(re.findall(rf"\b(?:{leaves}) as (\w+)", lines))
+        renaming = re.compile(rf"(?:^|[ (,])({'|'.join(self._keyword.leaves)}) as ([A-Za-z_])")
+        named = re.compile(rf"\b(?:{'|'.join(self._keyword.leaves)}) as (\w+)")
+        found = {name for _, line in self._lines if renaming.search(line) for name in named.findall(line)}
         return tuple(sorted(name for name in found if len(name) >= SHORTEST_NAME and name.isascii()))
 
     def mentioned(self, data: bytes) -> bool:
@@ -128,13 +131,13 @@ class Wrappers:
         key = (revision, entry.oid, depth)
         if key not in self._makers:
             self._makers[key] = {}  # for files that import each other
-            text = self._text(entry)
+            text = self._text(entry.oid)
             if text is not None and self.mentioned(text.encode("utf-8", "replace")):
                 imported = self._imported(revision, path, text, depth - 1)
                 own = find_uses(text, self._keyword, tuple(sorted(imported.items()))).makers
                 self._makers[key] = imported | dict(own)
         return self._makers[key]
 
-    def _text(self, entry: tree.Entry) -> str | None:
-        data = self._blobs.read(entry.oid) if entry.size <= tree.FILE_LIMIT else None
-        return None if data is None else data.decode("utf-8", "replace")
+    def _text(self, name: str) -> str | None:
+        data = self._blobs.read(name)
+        return None if data is None or len(data) > tree.FILE_LIMIT else data.decode("utf-8", "replace")
