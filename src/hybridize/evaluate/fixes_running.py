@@ -158,7 +158,6 @@ def _tasks(
         try:
             sides = {side: packed_commit(clone, revision, ".") for side, revision in revisions.items()}
             release = newest_at(run_git(clone, "show", "--no-patch", "--format=%cs", commit).decode().strip())
-            release = newest_at(run_git(clone, "show", "--no-patch", "--format=%cs", commit).decode().strip())
         except SourcesError as error:
             failed[key] = str(error)
             continue
