@@ -48,6 +48,7 @@ from hybridize.library.keras.tracking import (
     FIXED,
     OTHER_WEIGHTS,
     TRAINABLE,
+    direct_layers,
     fixed_weights,
     tracked_weights,
     trainable_weights,
@@ -455,8 +456,7 @@ def _layers(call: Call) -> Value:
         own = call.read(obj.cell("$layers"))
         if own:
             return _without_inputs(call, own)
-    inst = call.made("keras.layers.Layer")
-    return call.list_of(inst.value, "list", "layers")
+    return direct_layers(call)
 
 
 def _dtype(call: Call) -> Value:

@@ -203,3 +203,56 @@ def fixed_weights(call: Call) -> Value:
 def weight_arrays(call: Call) -> Value:
     """`model.get_weights()`."""
     return _listed(call, OTHER_WEIGHTS, NDARRAY)
+
+
+# The layers themselves ------------------------------------------------------------------------------------------------
+
+
+def direct_layers(call: Call) -> Value:
+    """`model.layers` of a class of the project: what its attributes, and the lists in them, hold, in order if known."""
+    lenient = getattr(call.frame, "lenient", True)
+    found, exact = call.engine.cells.shared(
+        call.frame, ("layers", call.receiver, lenient), lambda frame: _direct(call, frame)
+    )
+    if not found:
+        call.frame.stuck = call.frame.stuck or not lenient
+        return call.list_of(call.made(_LAYER).value, "list", "layers") if lenient else BOTTOM
+    if not exact or len(found) > _MOST_LISTED:
+        return call.list_of(join_all([o.value for o in found]), "list", "layers")
+    # Named by its content, as a list of weights is.
+    made = call.new("list", "layers " + " ".join(f"{o.site[1]}.{o.frame}" for o in found))
+    for place, layer in enumerate(found):
+        call.write(made.cell(place), layer.value)
+    return made.value
+
+
+def _direct(call: Call, frame: Any) -> tuple[list[Inst | LibInst], bool]:
+    """The layers that a model holds itself, each once, and whether they are in order."""
+    found: dict[Inst | LibInst, None] = {}
+    receiver = call.receiver
+    engine, exact = call.engine, isinstance(receiver, Inst)
+    if not isinstance(receiver, Inst):
+        return [], exact
+    engine.cells.read(frame, receiver.absent(EVERY))
+    names = [name for name in receiver.fields if isinstance(name, str) and not name.startswith("$")]
+    todo = [(engine.cells.read(frame, receiver.fields[name]), _DEPTH) for name in reversed(names)]
+    while todo and len(found) <= _MOST:
+        value, depth = todo.pop()
+        exact = exact and (len(value) == 1 or not any(isinstance(o, (Inst, LibInst, Container, Tup)) for o in value))
+        for obj in value:
+            if isinstance(obj, (Inst, LibInst)) and _is_layer(obj):
+                found.setdefault(obj)
+            elif isinstance(obj, Tup) and depth:
+                todo += [(item, depth - 1) for item in reversed(obj.items)]
+            elif isinstance(obj, Container) and depth:
+                placed = engine.cells.is_exact(frame, obj)
+                cells = [engine.cells.read(frame, cell) for cell in list(obj.fields.values())]
+                values = cells if placed else [engine.heap.values_of(frame, obj)]
+                exact = exact and (placed or not any(isinstance(o, (Inst, LibInst)) for o in values[0]))
+                todo += [(item, depth - 1) for item in reversed(values)]
+    return list(found), exact
+
+
+def _is_layer(obj: Inst | LibInst) -> bool:
+    names = registry.mro_names(obj) if isinstance(obj, Inst) else registry.class_chain(obj.cls)
+    return _LAYER in names and not any(name.startswith("keras.metrics.") for name in names)
