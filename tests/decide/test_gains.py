@@ -210,6 +210,21 @@ def test_a_batch_is_too_short_for_a_trace_by_each_new_receiver(loop: str, expect
     assert chosen(functions(tmp_path, RECEIVERS.format(loop=loop))) & {"Truth.spread"} == expected
 
 
+@pytest.mark.parametrize(("default", "expected"), [("default=3", set()), ("default=5000", {"error"}), ("", {"error"})])
+def test_a_loop_is_as_long_as_the_command_line_has_it_by_default(
+    default: str, expected: set[str], tmp_path: Path
+) -> None:
+    source = f"""
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--turns", type=int, {default})
+args = parser.parse_args()
+for _ in range(args.turns):
+    error(y, y)
+"""
+    assert chosen(functions(tmp_path, source)) == expected
+
+
 @pytest.mark.parametrize(
     ("condition", "expected"),
     [

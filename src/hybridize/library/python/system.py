@@ -24,6 +24,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
+from hybridize.domain.words import DEFAULTS
 from hybridize.library.python.rules import (
     BYTES_V,
     call_back,
@@ -95,9 +96,13 @@ _DEFAULTS: Final = "argparse.Namespace.defaults"
 
 def _parser(call: Call) -> Value:
     """A parser and the namespace that it will fill: each argument's value goes there as it is declared."""
-    made = call.made(call.name)
-    call.keep(made, "namespace", instance(_NAMESPACE)(call))
-    call.keep(made, "defaults", instance(_DEFAULTS)(call))
+    made, defaults = call.made(call.name), instance(_DEFAULTS)(call)
+    space = instance(_NAMESPACE)(call)
+    call.keep(made, "namespace", space)
+    call.keep(made, "defaults", defaults)
+    for each in space:
+        if isinstance(each, LibInst):
+            call.keep(each, DEFAULTS, defaults)
     return made.value
 
 

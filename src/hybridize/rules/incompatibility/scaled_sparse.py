@@ -86,8 +86,8 @@ RULE = Rule(
     outcome=Outcome.RAISES,
     summary="A sparse tensor times a number, in a graph that a tape outside of it differentiates: the gradient fails.",
     act="scale the values: `tf.sparse.map_values(tf.multiply, x, scale)`, or `x.with_values(x.values * scale)`",
-    details="""TensorFlow's gradient of `SparseTensor * number` (and `/`) fails: it looks the number up by the indices of
-the sparse tensor. Eagerly a tape asks for it only if the sparse tensor depends on a variable, which features and
+    details="""TensorFlow's gradient of `SparseTensor * number` (and `/`) fails: it looks the number up by the indices
+of the sparse tensor. Eagerly a tape asks for it only if the sparse tensor depends on a variable, which features and
 adjacency matrices do not. Of a graph that a tape has called, gradients are computed for all that came in, these
 too: `params must be at least a vector`. Where the tape is opened inside of the graph nothing changes.""",
     root=scan,
