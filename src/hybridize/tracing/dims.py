@@ -188,6 +188,12 @@ def _single(view: FrameView, call: ir.Call) -> Dims | None:
     return _batch(view, stream, call.target)
 
 
+def _mapped(view: FrameView, call: ir.Call) -> Dims | None:
+    """As many as there are elements."""
+    found = unknown_dims(view, argument(call, 1, "elems"))
+    return FIRST if found and 0 in found else None
+
+
 def _squeezed(view: FrameView, call: ir.Call) -> Dims | None:
     """Any axis whose size is not known may be of size one."""
     only_one = len(call.arguments) == 1 and not any(key == "axis" for key, _ in call.keywords)
@@ -200,6 +206,7 @@ _RULES: Final[Mapping[str, Callable[[FrameView, ir.Call], Dims | None]]] = {
     "builtins.next": _single,
     "tf.data.Dataset.get_single_element": _single,
     "tf.data.experimental.get_single_element": _single,
+    "tf.map_fn": _mapped,
     "tf.squeeze": _squeezed,
 }
 

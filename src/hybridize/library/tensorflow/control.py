@@ -23,7 +23,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
-from hybridize.domain.tensors import DENSE, UNRESOLVED, Dim
+from hybridize.domain.tensors import BATCH, DENSE, UNRESOLVED, Dim
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, type_of_value
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.tensorflow.data_elements import dataset
@@ -139,7 +139,7 @@ def _rows(call: Call, value: Value) -> Dim:
         if not parts:
             shape = type_of_value(call, obj.value, PYTHON_TF)[1]
             found = [shape[0] if shape else UNRESOLVED]
-        size = max(found) if max(found) >= 0 or len(set(found)) == 1 else UNRESOLVED
+        size = max(found) if max(found) >= 0 or set(found) == {BATCH} else UNRESOLVED
         return size if len(value) == 1 else UNRESOLVED
     return UNRESOLVED
 
