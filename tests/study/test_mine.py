@@ -554,3 +554,15 @@ def test_files_that_import_each_other_come_to_an_end(database, history):
     history.commit("on", {"b.py": "from a import maybe_function\n\n\n@maybe_function\ndef f(): pass\n"})
     mine(database, history.path)
     assert subjects(database) == ["start", "on"]
+
+
+def test_two_do_not_mine_into_one_file(history: History, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    history.commit("Add a decorator", {"a.py": HYBRID})
+    database = tmp_path / "s.db"
+    connect(database).close()
+    with open(database, "rb") as other:
+        fcntl.flock(other.fileno(), fcntl.LOCK_EX)
+        assert command("mine", str(history.path), "--out", str(database)) == 2
+    assert capsys.readouterr().err == f"error: {database}: another `study mine` is at work on it\n"
+    assert command("mine", str(history.path), "--out", str(database)) == 0

@@ -6,8 +6,8 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -182,7 +182,8 @@ def run_mine(args: argparse.Namespace) -> int:
         with closing(connect(args.out)) as connection:
             tie(connection, profile)
             tie_options(connection, options.identity(), options.all_changes)
-        results = _told(mine_all(args.out, paths, options, args.jobs, bar.show), len(paths), bar)
+        with _alone(args.out):
+            results = _told(mine_all(args.out, paths, options, args.jobs, bar.show), len(paths), bar)
         with closing(connect(args.out)) as connection:
             said = {"profile": profile.name, "jobs": args.jobs, **json.loads(options.identity())}
             said |= {"all_changes": options.all_changes, "dataset": options.dataset}
@@ -202,6 +203,24 @@ def run_mine(args: argparse.Namespace) -> int:
     if results and all(r.error for r in results):
         return 2
     return int(any(r.error or r.lost for r in results))
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Two miners would count what both have looked through twice; where the system knows of locks, the second one ends.
+
+    Workers have the lock, too: it holds as long as one of them goes on, whatever became of the command.
+    """
+    with open(path, "rb") as stream:
+        try:
+            import fcntl
+
+            fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:
+            pass
+        except OSError:
+            raise DatabaseError(f"{path}: another `study mine` is at work on it") from None
+        yield
 
 
 def _told(mined: Iterable[MineResult], count: int, bar: Bar) -> list[MineResult]:
