@@ -18,6 +18,7 @@ from hybridize.tracing.building import is_built
 from hybridize.tracing.hybridized import places
 from hybridize.tracing.keyed import varies
 from hybridize.tracing.late import STEPS, is_optimizer
+from hybridize.tracing.lifetimes import lifetimes
 from hybridize.tracing.processes import meeting, programs_of
 from hybridize.tracing.views import FunctionView, ProjectView
 
@@ -27,9 +28,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     for i, param in enumerate(function.code.params):
         found = {o for f in function.frames for o in f.args[i] if is_optimizer(function.project, o)}
         if len(found) < 2 and (i or function.facts.kind is not FunctionKind.METHOD):  # a graph for each receiver
-            found = _of_objects(function, i)
-        found = meeting(function.project, found)
-        if found and function.is_hybrid and (_are_chosen(found) or not _meet(function, found, i)):
+            found = _of_objects(function, i) or found
+        again = _comes_again(function, found)
+        found = found if again else meeting(function.project, found)
+        if found and not again and function.is_hybrid and (_are_chosen(found) or not _meet(function, found, i)):
             continue
         if not found or all(isinstance(o, (Inst, LibInst)) and is_built(function.project, o) for o in found):
             continue
@@ -46,6 +48,17 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 break
 
     yield from _by_key(function)
+
+
+def _comes_again(function: FunctionView, optimizers: set[Obj]) -> bool:
+    """Whether a loop makes one optimizer after the other, for a function of a module, which has its graphs for all."""
+    if len(optimizers) != 1 or function.facts.kind is not FunctionKind.FUNCTION:
+        return False
+    made = next(iter(optimizers))
+    if not isinstance(made, (Inst, LibInst)):
+        return False
+    frames = [f for f in function.project.solution.frames.get(made.site[0], ()) if f.uid == made.frame]
+    return any(lifetimes(function.project).is_looped(frame, made.site[1]) for frame in frames)
 
 
 def _meet(function: FunctionView, optimizers: set[Obj], index: int) -> bool:
@@ -180,6 +193,23 @@ o1 = tf.keras.optimizers.Adam(0.1)
 o2 = tf.keras.optimizers.Adam(0.2)
 r1 = target(o1, tf.constant(1.0))
 r2 = target(o2, tf.constant(1.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable(1.0)
+def target(opt, x):
+    with tf.GradientTape() as tape:
+        loss = (v * x) ** 2
+    opt.apply_gradients([(tape.gradient(loss, v), v)])
+    return loss
+def train(rate):
+    opt = tf.keras.optimizers.Adam(rate)
+    return target(opt, tf.constant(1.0)) + target(opt, tf.constant(2.0))
+r1 = [train(rate) for rate in (0.1, 0.2)]
 """,
             line=3,
             outcome=Outcome.RAISES,
