@@ -248,7 +248,7 @@ BUILDS = "def build(self, shape):\n            self.fc.build(shape)\n           
 
 
 @pytest.mark.parametrize(("build", "expected"), [("pass", False), (BUILDS, True)])
-def test_a_graph_of_a_library_makes_no_weights(build: str, expected: bool, tmp_path: Path) -> None:
+def test_a_graph_of_a_library_makes_no_weights_under_keras_2(build: str, expected: bool, tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("tensorflow>=2.10,<2.16\n")
     found = functions(tmp_path, BLOCK.format(build=build), package=True)
     assert is_converted(found["Block.call"]) == expected
@@ -257,12 +257,16 @@ def test_a_graph_of_a_library_makes_no_weights(build: str, expected: bool, tmp_p
 @pytest.mark.tensorflow
 def test_tensorflow_names_weights_that_a_graph_makes_without_the_layers_around_it() -> None:
     tf = pytest.importorskip("tensorflow")
-    if not tf.keras.__version__.startswith("2."):
-        pytest.skip("paths of Keras 3")
     space: dict[str, type] = {}
     exec(textwrap.dedent(BLOCK.format(build="pass")), space)
     eager = space["Block"](name="block")
     eager(tf.ones([1, 4]))
+    if not tf.keras.__version__.startswith("2."):
+        space["Block"].call = tf.function(space["Block"].call)  # type: ignore[attr-defined]
+        graph = space["Block"](name="block")
+        graph(tf.ones([1, 4]))
+        assert graph.fc.kernel.path.startswith("block/dense")
+        return
     assert eager.fc.kernel.name == "block/dense/kernel:0"
     space["Block"].call = tf.function(space["Block"].call)  # type: ignore[attr-defined]
     graph = space["Block"](name="block")
