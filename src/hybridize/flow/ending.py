@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from hybridize.domain.objects import Bound, Class, Func, Lib, LibInst, Obj, Value
+from hybridize.domain.session import cached
 from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -111,13 +112,14 @@ def _is_plain(code: Code) -> bool:
     outer = code.parent
     if outer is None or not all(isinstance(d, ast.Name) and d.id in _METHODS for d in code.decorators):
         return False
-    return outer.kind in _OPEN or (code.kind == "function" and not _is_returned(outer, code.name))
+    return outer.kind in _OPEN or (code.kind == "function" and code.name not in _returned(outer))
 
 
-def _is_returned(outer: Code, name: str) -> bool:
-    """Whether a function returns or yields something in which one of its own is named."""
-    returned = [n.value for n in walk(outer.node) if isinstance(n, _GIVING)] if outer.node is not None else []
-    return any(isinstance(n, ast.Name) and n.id == name for value in returned if value is not None for n in walk(value))
+@cached
+def _returned(outer: Code) -> frozenset[str]:
+    """The names in what a function returns or yields."""
+    given = [n.value for n in walk(outer.node) if isinstance(n, _GIVING)] if outer.node is not None else []
+    return frozenset(n.id for value in given if value is not None for n in walk(value) if isinstance(n, ast.Name))
 
 
 def _is_refused(code: Code, given: int, named: set[str]) -> bool:
