@@ -43,6 +43,19 @@ def all_inside(function: FunctionView, tapes: Sequence[LibInst], extent: int) ->
     return bool(callers) and not any(_passes_recorded(caller, pos, tapes) for caller, pos in callers)
 
 
+def opening_tapes(project: ProjectView) -> list[Frame]:
+    """The frames that open gradient tapes."""
+    return project.shared("frames that open tapes", lambda: list(_opening(project)))
+
+
+def _opening(project: ProjectView) -> Iterator[Frame]:
+    for code, frames in project.solution.frames.items():
+        opened = [instr.source for instr in index_of(code).of(ir.Enter)]
+        for frame in frames if opened else ():
+            if any(isinstance(o, LibInst) and o.cls == _TAPE for slot in opened for o in frame.vals[slot] or ()):
+                yield frame
+
+
 def _gradients(project: ProjectView) -> dict[LibInst, list[Frame]]:
     """The frames that ask each tape for gradients, or have it watch something."""
     found: dict[LibInst, list[Frame]] = {}

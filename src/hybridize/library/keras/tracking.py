@@ -228,11 +228,11 @@ def direct_layers(call: Call) -> Value:
 
 def _direct(call: Call, frame: Any) -> tuple[list[Inst | LibInst], bool]:
     """The layers that a model holds itself, each once, and whether they are in order."""
-    found: dict[Inst | LibInst, None] = {}
-    receiver = call.receiver
-    engine, exact = call.engine, isinstance(receiver, Inst)
+    engine, receiver = call.engine, call.receiver
     if not isinstance(receiver, Inst):
-        return [], exact
+        return [], False
+    found: dict[Inst | LibInst, None] = {}
+    exact = True
     engine.cells.read(frame, receiver.absent(EVERY))
     names = [name for name in receiver.fields if isinstance(name, str) and not name.startswith("$")]
     todo = [(engine.cells.read(frame, receiver.fields[name]), _DEPTH) for name in reversed(names)]
@@ -246,8 +246,10 @@ def _direct(call: Call, frame: Any) -> tuple[list[Inst | LibInst], bool]:
                 todo += [(item, depth - 1) for item in reversed(obj.items)]
             elif isinstance(obj, Container) and depth:
                 placed = engine.cells.is_exact(frame, obj)
-                cells = [engine.cells.read(frame, cell) for cell in list(obj.fields.values())]
-                values = cells if placed else [engine.heap.values_of(frame, obj)]
+                if placed:
+                    values = [engine.cells.read(frame, cell) for cell in list(obj.fields.values())]
+                else:
+                    values = [engine.heap.values_of(frame, obj)]
                 exact = exact and (placed or not any(isinstance(o, (Inst, LibInst)) for o in values[0]))
                 todo += [(item, depth - 1) for item in reversed(values)]
     return list(found), exact

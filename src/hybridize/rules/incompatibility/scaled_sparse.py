@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import LibInst, Tensor
+from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import SPARSE
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.tracing.tapes import opening_tapes
 from hybridize.tracing.views import FunctionView, ProjectView
 
-_TAPE: Final = "tf.GradientTape"
 _SCALES: Final = frozenset({"*", "/"})
 _Scaling: TypeAlias = ir.Binary | ir.Inplace
 
@@ -25,13 +25,15 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if not function.facts.may_be_hybrid:
         return
     scaling = project.shared("scaled sparse tensors", lambda: _scalings(project))
-    opening = project.shared("frames that open tapes", lambda: _opening(project)) if scaling else []
+    opening = opening_tapes(project) if scaling else []
     for frame in function.frames if opening else ():
         extent = project.extents.of(frame)
         tape = next((o for o in opening if _is_around(project, o, frame, extent)), None)
-        for each in sorted(project.extents.frames(extent), key=lambda f: f.uid) if tape is not None else ():
+        if tape is None:
+            continue
+        for each in sorted(project.extents.frames(extent), key=lambda f: f.uid):
             for instr in scaling.get(each, ()):
-                if tape is not None and project.symbolic.mask(each, instr.left):
+                if project.symbolic.mask(each, instr.left):
                     said = "scales a sparse tensor by a number, of which no gradient can be computed"
                     here = Evidence(said, each.code.path, instr.position >> 16)
                     around = Evidence("a tape is open around the call", tape.code.path, tape.code.position >> 16)
@@ -57,20 +59,6 @@ def _is_sparse(frame: Frame, slot: int) -> bool:
 
 def _may_be_number(frame: Frame, slot: int) -> bool:
     return any(not isinstance(o, Tensor) or o.shape == () for o in frame.vals[slot] or ())
-
-
-def _opening(project: ProjectView) -> list[Frame]:
-    """The frames that open gradient tapes."""
-    return [
-        frame
-        for code, frames in project.solution.frames.items()
-        for frame in frames
-        if any(_is_tape(frame, instr.source) for instr in index_of(code).of(ir.Enter))
-    ]
-
-
-def _is_tape(frame: Frame, slot: int) -> bool:
-    return any(isinstance(o, LibInst) and o.cls == _TAPE for o in frame.vals[slot] or ())
 
 
 def _is_around(project: ProjectView, opener: Frame, frame: Frame, extent: int) -> bool:
