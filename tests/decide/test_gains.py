@@ -334,3 +334,28 @@ def test_a_loss_that_keras_also_runs_is_a_part_of_the_eager_run(size: int, code:
         print(long(y, x[:, :1]), much @ much)
     """
     assert functions(tmp_path, program)["long"].statuses[-1].code == code  # not seen to pay; that, but Keras keeps it
+
+
+@pytest.mark.parametrize(
+    ("rest", "chooses"),
+    [
+        ("", True),
+        ("print(wave(x))\n", True),
+        ("print(wave(x[:400]))\n", False),
+        ("print(wave(x, 2))\n", False),
+        ("for turns in (1, 2, 3):\n    print(wave(x * 2.0, turns))\n", False),
+        ("def test_wave():\n    wave(x[:400])\n", True),
+    ],
+)
+def test_each_kind_of_arguments_is_a_trace_to_win_back(rest: str, chooses: bool, tmp_path: Path) -> None:
+    wave = """
+def wave(x, turns=1):
+    for _ in range(40):
+        x = tf.tanh(x) * 0.5 + tf.sin(x)
+    return tf.reduce_sum(x * turns)
+"""
+    loop = "for i in range(150):\n    print(float(wave(x)))\n"
+    tests = rest.startswith("def test")
+    (tmp_path / "test_waves.py").write_text("from program import wave, x\n" + rest if tests else "")
+    found = functions(tmp_path, wave + loop + ("" if tests else rest))
+    assert ("wave" in chosen(found)) is chooses

@@ -16,7 +16,7 @@ from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import UNRESOLVED, VARIABLE
 from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.contracts import Contracts
-from hybridize.facts.frequency import Call, Frequency
+from hybridize.facts.frequency import Call, Frequency, traces
 from hybridize.facts.nesting import Nesting
 from hybridize.facts.public import Public
 from hybridize.facts.savings import Savings
@@ -38,6 +38,8 @@ _LOOPING: Final = 0.5
 _EACH: Final = 1_000.0
 #: What is computed may be so many times more than is guessed of it.
 _UNKNOWN: Final = 10.0
+#: Tracing may take so many times as long as is estimated.
+_TRACING: Final = 2.0
 #: A step that applies gradients is called so often at least.
 _STEPS: Final = 200.0
 #: So often, at least, others are taken to call what a library exports, where its authors' word is enough.
@@ -130,7 +132,13 @@ class Gains:
         """Whether the calls that are seen win back what tracing costs."""
         often = self._for_each(code, work)
         saved = work.eager - work.graph
-        return saved > 0 and (isinf(often) or often * saved >= work.trace)
+        return saved > 0 and (isinf(often) or often * saved >= _TRACING * work.trace * self._traces(code))
+
+    def _traces(self, code: Code) -> int:
+        """How many graphs those who call a function would have traced; of who uses a library, the one with most."""
+        eager = [c for c in self._eager_calls(code) if self._graphs.get(c.caller, 0.0) < 1.0]
+        own = [c for c in eager if self.roles.of(c.caller.path) is not Role.LIBRARY]
+        return max((traces([*own, c]) for c in eager if c not in own), default=traces(own))
 
     def _for_each(self, code: Code, work: Work) -> float:
         """How often a function is called for each time that the one around it, if any, makes it, to be traced anew."""
@@ -196,7 +204,9 @@ class Gains:
             return "a graph of it is expected to save nothing"
         made = f" for each time that `{code.parent.qualname}` makes it" if code.parent and each != often else ""
         times = "once" if 0 < each <= 1 else f"{each:.0f} times"
-        return f"eager code is seen to call it {times}{made}: tracing it takes longer than that saves"
+        graphs = self._traces(code)
+        tracing = f"tracing it for {graphs} kinds of arguments" if graphs > 1 else "tracing it"
+        return f"eager code is seen to call it {times}{made}: {tracing} takes longer than that saves"
 
     def _again(self, code: Code, work: Work) -> str | None:
         """Says that eager tapes around the calls have its graph compute again what they derive, where that costs."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import inf, isinf
 from typing import Final, TypeAlias
 
 from hybridize.domain.calls import BY_OTHERS, IN_GRAPHS, How
 from hybridize.domain.objects import Bound as BoundMethod
-from hybridize.domain.objects import Func
+from hybridize.domain.objects import Class, Func, Inst, Lit, Obj, Tensor, Value
 from hybridize.facts.keras_graphs import functional_calls, is_on_symbolic, is_run_by_graph
 from hybridize.facts.origins import starts_program
 from hybridize.facts.work import Counts
@@ -32,6 +32,7 @@ class Call:
     `most` is a bound of that (inf where a loop's length is not known), `expected` counts such loops as a few turns,
     `likely` only those over layers and other objects: each of these has graphs of its own. `programs` are the weights
     by the modules (as bits) whose top level begins the runs that make these calls; 0: one that nobody begins.
+    `places` are where they stand, and what is called there.
     """
 
     caller: Code
@@ -42,6 +43,7 @@ class Call:
     expected: float = 0.0
     likely: float = 0.0
     programs: dict[int, float] = field(default_factory=dict)
+    places: set[tuple[int, Frame]] = field(default_factory=set)
 
 
 #: The calls by one frame, by what they call and how, with the places that they stand at.
@@ -111,6 +113,7 @@ class Frequency:
         for (code, how), (call, _) in here.items():
             known = self.calls.setdefault(code, {}).setdefault((frame.code, how), Call(frame.code, how, call.position))
             known.weight += call.weight
+            known.places |= call.places
             starts = self._starts.get(frame, 0)
             known.programs[starts] = known.programs.get(starts, 0.0) + call.weight
             known.most = max(known.most, call.most)
@@ -121,6 +124,7 @@ class Frequency:
         """Adds a call to those of one frame; the contexts in which one place calls a function share its turns."""
         call, places = here.setdefault((callee.code, how), (Call(frame.code, how, pos), set()))
         times = self.counts.runs(frame, pos)
+        call.places.add((pos, callee))
         call.weight += min((self.often.get(frame, 0.0) or 1.0) * times, _MOST)
         if pos not in places:
             places.add(pos)
@@ -160,6 +164,31 @@ def run_as(frame: Frame, pos: int, how: How) -> How:
     if is_run_by_graph(frame, pos):
         return How.GRAPH
     return How.SYMBOLIC if is_on_symbolic(frame, pos) else how
+
+
+def traces(calls: Iterable[Call]) -> int:
+    """For how many different arguments calls would have a graph traced, as far as that is seen; at least one.
+
+    Where not all is known of what arrives, each place of a call counts for itself; Python values that come to one place
+    are a trace each.
+    """
+    known: set[tuple[Value, ...]] = set()
+    places: dict[tuple[Code, int], int] = {}
+    for call in calls:
+        for pos, callee in call.places:
+            values = [max(1, sum(isinstance(o, Lit) for o in value)) for value in callee.args]
+            if all(len(value) == 1 and all(map(_is_one_trace, value)) for value in callee.args):
+                known.add(tuple(callee.args))
+            else:
+                places[call.caller, pos] = max(places.get((call.caller, pos), 0), *values, 1)
+    return max(len(known) + sum(places.values()), 1)
+
+
+def _is_one_trace(obj: Obj) -> bool:
+    """Whether all that an object stands for is one to a graph: not with a size that is not known."""
+    if isinstance(obj, Tensor):
+        return obj.shape is not None and all(dim >= 0 for dim in obj.shape)
+    return isinstance(obj, Lit | Inst | Func | Class)
 
 
 def _callers_first(calls: dict[Code, dict[tuple[Code, How], Call]], codes: list[Code]) -> list[Code]:
