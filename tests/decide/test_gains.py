@@ -359,3 +359,26 @@ def wave(x, turns=1):
     (tmp_path / "test_waves.py").write_text("from program import wave, x\n" + rest if tests else "")
     found = functions(tmp_path, wave + loop + ("" if tests else rest))
     assert ("wave" in chosen(found)) is chooses
+
+
+@pytest.mark.parametrize(
+    ("sizes", "layer", "chooses"), [("32", "Dense(32", True), ("None, None, 3", "Conv2D(32, 3", False)]
+)
+def test_what_saves_little_beside_images_of_any_size_is_left(
+    sizes: str, layer: str, chooses: bool, tmp_path: Path
+) -> None:
+    source = f"""
+def overlap(a, b):
+    for _ in range(60):
+        a = tf.maximum(a, b) - tf.minimum(a, b) * 0.5
+    return tf.reduce_mean(a)
+
+inputs = z = tf.keras.Input([{sizes}])
+for _ in range(12):
+    z = tf.keras.layers.{layer}, activation="relu")(z)
+net = tf.keras.Model(inputs, z)
+for path in sys.stdin:
+    made = tf.reshape(net(tf.io.parse_tensor(path, tf.float32)), [-1, 32])[0]
+    print(float(overlap(made, tf.ones([32]))))
+"""
+    assert ("overlap" in chosen(functions(tmp_path, source))) is chooses

@@ -19,7 +19,7 @@ from hybridize.facts.contracts import Contracts
 from hybridize.facts.frequency import Call, Frequency, traces
 from hybridize.facts.nesting import Nesting
 from hybridize.facts.public import Public
-from hybridize.facts.savings import Savings
+from hybridize.facts.savings import Savings, Share
 from hybridize.library import costs
 from hybridize.library.costs import BATCHES, ITERATIONS
 from hybridize.program.ir import Code
@@ -36,10 +36,10 @@ _LOOPING: Final = 0.5
 #: Microseconds that a call must save where not all is known that is done beside it: in 42 projects readers found 2 of
 #: 19 conversions worth it that save less, and 25 of 44 that save more and derive nothing.
 _EACH: Final = 1_000.0
-#: What is computed may be so many times more than is guessed of it.
-_UNKNOWN: Final = 10.0
 #: Tracing may take so many times as long as is estimated.
 _TRACING: Final = 2.0
+#: What is computed may be so many times more than is guessed of it.
+_UNKNOWN: Final = 10.0
 #: A step that applies gradients is called so often at least.
 _STEPS: Final = 200.0
 #: So often, at least, others are taken to call what a library exports, where its authors' word is enough.
@@ -246,8 +246,20 @@ class Gains:
             if share is not None and share.of < _SHARE:
                 whole = "its file" if share.start.kind == "module" else f"`{share.start.qualname}`"
                 result[code] = f"a graph of it would save {share.of:.1%} of the time of what {whole} does"
+            elif share is not None and saved < _UNKNOWN * _EACH and _least(share, works[code]) < _SHARE:
+                result[code] = f"a graph of it saves {saved / 1000:.1f} ms a call, beside work of unknown sizes"
             elif saved < _EACH and not works[code].derives and not (share is not None and share.known):
                 result[code] = (
                     f"a graph of it saves {saved / 1000:.1f} ms a call, beside work of which not all is known"
                 )
         return result
+
+
+def _least(share: Share, work: Work) -> float:
+    """The share of a run that a function's graph saves where what is done beside it takes as long as it may.
+
+    Images of unknown sizes are guessed to be small.
+    """
+    saved = work.eager - work.graph
+    beside = share.guessed - share.saved / saved * work.guessed if saved > 0 else share.guessed
+    return share.saved / (share.saved / share.of + (_UNKNOWN - 1) * max(beside, 0.0))

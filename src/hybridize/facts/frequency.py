@@ -188,7 +188,7 @@ def _is_one_trace(obj: Obj) -> bool:
     """Whether all that an object stands for is one to a graph: not with a size that is not known."""
     if isinstance(obj, Tensor):
         return obj.shape is not None and all(dim >= 0 for dim in obj.shape)
-    return isinstance(obj, Lit | Inst | Func | Class)
+    return isinstance(obj, (Lit, Inst, Func, Class))
 
 
 def _callers_first(calls: dict[Code, dict[tuple[Code, How], Call]], codes: list[Code]) -> list[Code]:
