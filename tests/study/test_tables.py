@@ -77,6 +77,8 @@ def test_findings_print_what_the_counts_give_and_mark_what_the_paper_prints_othe
     assert "3rd largest" in found[9].text
     assert found[4].shares == ((29, 111),)
     assert "25.23%" in " ".join(found[4].notes)
+    assert found[1].notes == ("Against API misuse (53): p < 0.0001 (exact binomial test, two-sided).",)
+    assert "Against Incompatibility (49): p = 0.7666 (exact binomial test, two-sided)." in found[6].notes
     printed_otherwise = [n for n, finding in found.items() if any("The text prints" in note for note in finding.notes)]
     assert printed_otherwise == [4]
 
