@@ -6,6 +6,7 @@ import csv
 import html.parser
 import io
 import sqlite3
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -234,3 +235,11 @@ def test_commits_and_issues_are_compared_by_fishers_test_with_holms_correction()
     assert rows["Performance"][:2] == ("74/157 (47.13%)", "37/123 (30.08%)")
     assert float(str(rows["Performance"][2])) == pytest.approx(0.0046, abs=0.0015)
     assert all(float(str(row[3])) >= float(str(row[2])) for row in rows.values())
+
+
+def test_without_scipy_nothing_is_tested_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    assert "not tested" in " ".join(findings(published())[0].notes)
+    comparison = named("comparison")
+    assert comparison.rows == ()
+    assert "Not compared" in comparison.notes[0]

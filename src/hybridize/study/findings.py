@@ -180,7 +180,7 @@ def _compared(role: str | None, counts: Counts) -> tuple[str, ...]:
     try:
         from scipy.stats import binomtest
     except ImportError:
-        return (f"Against {following} ({below[following]}): a test needs scipy: pip install 'hybridize[study]'.",)
+        return (f"Against {following} ({below[following]}): not tested, for scipy is not there (extra study).",)
     p = binomtest(own, own + below[following]).pvalue
     said = "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
     return (f"Against {following} ({below[following]}): {said} (exact binomial test, two-sided).",)
