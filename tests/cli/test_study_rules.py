@@ -55,6 +55,7 @@ def test_suggest_says_which_rules_a_changeset_settles(tmp_path: Path, capsys: py
     quiet = history.commit("Fix the log: run eagerly", {"a.py": PRINTING.replace("    @tf.function\n", "")})
     database = str(tmp_path / "study.db")
     assert main(["study", "mine", str(history.path), "--out", database, "--all-changes"]) == 0
+    assert main(["study", "suggest", database]) == 0
     assert main(["study", "suggest", database, "--rules"]) == 0
     assert "likely categories" in capsys.readouterr().out
     rows = {

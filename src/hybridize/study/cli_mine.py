@@ -100,8 +100,8 @@ def _add_suggest(subparsers: Any) -> None:
         "--rules",
         action="store_true",
         dest="ask_rules",
-        help="also say which rules fire before and not after, and a problem category by them; slow, and the category"
-        " was right less often than always saying the most frequent one",
+        help="also say, of all, which rules fire before and not after, and a problem category by them; slow at first,"
+        " and the category was right less often than always saying the most frequent one",
     )
     parser.set_defaults(study_run=run_suggest, rules=None)
 
@@ -292,7 +292,7 @@ def run_suggest(args: argparse.Namespace) -> int:
             connection,
             keyword,
             args.rules,
-            again=args.again,
+            again=args.again or args.rules is not None,  # what was said without them has no category
             progress=lambda n, all_: bar.show(f"{n} of {all_}"),
         )
         bar.clear()
