@@ -194,7 +194,7 @@ def plot(parts: dict[str, list[tuple[float, int, int]]], file: Path) -> None:
         axes.set(
             xlabel="confidence of the main suggestion", ylabel="share that is right", xlim=(0.5, 1), ylim=(0.4, 1.02)
         )
-        axes.legend(loc="lower right")
+        axes.legend(loc="upper left")
         figure.tight_layout()
         figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
 
