@@ -13,7 +13,6 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -84,7 +83,7 @@ class RuleProcess:
             return kept
         found = self._analyzed(files, functions)
         if found is not None:
-            self._store.put({key: json.dumps(astuple(found)).encode()})
+            self._store.put({key: _packed(found)})
         return found
 
     def _analyzed(self, files: Mapping[str, bytes], functions: Functions) -> Firing | None:
@@ -182,8 +181,8 @@ def firing(report: Report, functions: Functions) -> Firing:
             hits += _own(function)
     return Firing(
         tuple(hits),
-        dict(Counter(names.values())),
-        dict(Counter(f.facts.qualname for f in report.functions if f.facts.mode is Mode.HYBRID)),
+        Counter(names.values()),
+        Counter(f.facts.qualname for f in report.functions if f.facts.mode is Mode.HYBRID),
     )
 
 
@@ -198,6 +197,11 @@ def reached(functions: Iterable[str], calls: Iterable[Call]) -> set[str]:
         found |= new
         left += new
     return found
+
+
+def _packed(found: Firing) -> bytes:
+    hits = [(hit.code, hit.category, hit.function, hit.asks_for_graph) for hit in found.hits]
+    return json.dumps((hits, dict(found.functions), dict(found.hybrid))).encode()
 
 
 def _unpacked(data: bytes | None) -> Firing | None:
