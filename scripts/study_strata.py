@@ -1,12 +1,15 @@
 """Draws changesets of a mined study by what the lines of their diffs show, so that few of them are `other`.
 
-    python scripts/study_strata.py MINED.db OUT [--seed S]
+    python scripts/study_strata.py MINED.db OUT [--seed S] [--draw NAME | --take N]
 
 `scripts/study_sheets.py` draws what a study meets, of which three in four are `other`; this one draws for the rest.
 The rule: a repository is of the developing part if the SHA-256 of seed and name is even, else of the unseen one. A
 changeset is of the first stratum below that fits its lines with the API or one of its arguments, comments left out; of
 each stratum and part as many as `QUOTA` says, those with the least SHA-256 of seed and commit, but no more than `MOST`
 of a repository in a draw, no commit twice (rebased ones neither), and none that `benchmarks/study_labels.tsv` has.
+
+With `--take N`, for histories nobody has looked at, all are unseen, and N are drawn by turns: of four in five the
+strata of `LIKELY` each give one in turn, of the rest the others do, as long as they have any.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import re
 import sqlite3
 import subprocess
 from collections import Counter
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +39,8 @@ QUOTA: Final = {
     "both": 12,
     "whole files": 4,
 }
+LIKELY: Final = ("moved", "changed", "both", "added on old code", "removed from old code")
+"""Strata of which most are not `other`."""
 API: Final = re.compile(
     r"\btf\.function\b|@function\b|\bdef_function\b|input_signature\s*=|relax_shapes|reduce_retracing|jit_compile"
     r"|experimental_(?:compile|autograph|implements|follow)|\bautograph\s*="
@@ -49,10 +55,11 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--seed", default="hybridize-study-23-strata")
     parser.add_argument("--draw", default="", help="a further draw from the same parts: its name")
+    parser.add_argument("--take", type=int, metavar="N", help="N of all, by turns, all unseen")
     args = parser.parse_args()
     connection = sqlite3.connect(args.database)
     connection.row_factory = sqlite3.Row
-    drawn = draw(connection, args.seed, args.draw)
+    drawn = draw(connection, args.seed, args.draw, args.take)
     args.out.mkdir(parents=True, exist_ok=True)
     with (args.out / "drawn.tsv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
@@ -67,7 +74,9 @@ def main() -> None:
             write(args.out / f"{part}-{sheet // PER_SHEET + 1}", rows[sheet : sheet + PER_SHEET])
 
 
-def draw(connection: sqlite3.Connection, seed: str, name: str) -> list[tuple[str, str, str, sqlite3.Row]]:
+def draw(
+    connection: sqlite3.Connection, seed: str, name: str, take: int | None
+) -> list[tuple[str, str, str, sqlite3.Row]]:
     """Number, part, stratum and changeset; in each part in an order that says nothing of the stratum."""
 
     def order(text: str) -> str:
@@ -87,22 +96,32 @@ def draw(connection: sqlite3.Connection, seed: str, name: str) -> list[tuple[str
         twin = f"{row['name']} {row['authored_at']} {row['subject']}"
         if stratum and not taken & {row["sha"], twin}:
             taken |= {row["sha"], twin}
-            part = "unseen" if int(order(repository_name(row)), 16) % 2 else "develop"
-            pools.setdefault((part, stratum), []).append(row)
+            developing = take is None and not int(order(repository_name(row)), 16) % 2
+            pools.setdefault(("develop" if developing else "unseen", stratum), []).append(row)
     found = []
     counts: Counter[str] = Counter()
     for part in ("develop", "unseen"):
-        chosen: list[tuple[str, sqlite3.Row]] = []
-        for stratum, quota in QUOTA.items():
-            left = quota
-            for row in pools.get((part, stratum), []):
-                if left and counts[row["name"]] < MOST:
-                    counts[row["name"]] += 1
-                    left -= 1
-                    chosen.append((stratum, row))
+        strata = {stratum: pools.get((part, stratum), []) for stratum in QUOTA}
+        if take is None:
+            chosen = [each for s, rows in strata.items() for each in chosen_of({s: rows}, QUOTA[s], counts)]
+        else:
+            likely = {stratum: strata.pop(stratum) for stratum in LIKELY}
+            chosen = chosen_of(likely, take * 4 // 5, counts)
+            chosen += chosen_of(strata, take - len(chosen), counts)
         chosen.sort(key=lambda item: order(item[1]["sha"]))
         found += [(f"{part[0]}s{name}{n:03}", part, stratum, row) for n, (stratum, row) in enumerate(chosen, 1)]
     return found
+
+
+def chosen_of(strata: dict[str, list[sqlite3.Row]], quota: int, counts: Counter[str]) -> list[tuple[str, sqlite3.Row]]:
+    """As many as `quota` says, of each stratum one in turn, of no repository more than `MOST`."""
+    chosen: list[tuple[str, sqlite3.Row]] = []
+    for turn in zip_longest(*([(stratum, row) for row in rows] for stratum, rows in strata.items())):
+        for stratum, row in filter(None, turn):
+            if len(chosen) < quota and counts[row["name"]] < MOST:
+                counts[row["name"]] += 1
+                chosen.append((stratum, row))
+    return chosen
 
 
 def diff(row: sqlite3.Row) -> str:

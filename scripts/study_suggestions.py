@@ -37,7 +37,7 @@ MODEL = ROOT / "src" / "hybridize" / "study" / "data" / "suggest_model.json"
 FOLDS, STRENGTH = 10, 1.0
 READ = ("unseen_strata", "unseen_strata_2")
 """Parts that were unseen until they were scored, and read then."""
-UNSEEN = {"unseen": "Unseen third", "unseen_strata_3": "Unseen strata"}
+UNSEEN = {"unseen": "Unseen third", "unseen_strata_3": "Unseen strata", "unseen_4": "Fourth unseen part"}
 
 
 @dataclass
@@ -183,7 +183,7 @@ def plot(parts: dict[str, list[tuple[float, int, int]]], file: Path) -> None:
     with rc_context({"svg.hashsalt": "hybridize"}):
         figure, axes = pyplot.subplots(figsize=(4.5, 4.5))
         axes.plot([0.5, 1], [0.5, 1], color="0.7", linewidth=1)
-        for (name, bins), mark in zip(parts.items(), "os^", strict=False):
+        for (name, bins), mark in zip(parts.items(), "os^D", strict=True):
             shares = [right / size for _, right, size in bins]
             ends = [proportion_confint(right, size, method="wilson") for _, right, size in bins]
             errors = [
@@ -194,7 +194,7 @@ def plot(parts: dict[str, list[tuple[float, int, int]]], file: Path) -> None:
         axes.set(
             xlabel="confidence of the main suggestion", ylabel="share that is right", xlim=(0.5, 1), ylim=(0.4, 1.02)
         )
-        axes.legend(loc="lower right")
+        axes.legend(loc="upper left")
         figure.tight_layout()
         figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 
 import pytest
 
@@ -151,6 +152,9 @@ def test_three_items_give_no_interval_and_many_give_one_within_bounds() -> None:
     few = patterns([("a", "a"), ("b", "b"), ("a", "b")])
     assert cohen_interval(cohen(few)) is None
     assert bootstrap(few, cohen_value) is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nor a word from SciPy about resamples of one class
+        bootstrap(patterns([("a", "a")] * 15 + [("b", "b")] * 4), cohen_value)
     many = patterns([("a", "a")] * 8 + [("b", "b")] * 3 + [("a", "b")])
     interval = cohen_interval(cohen(many))
     assert interval is not None

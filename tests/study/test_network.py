@@ -117,7 +117,23 @@ def test_what_waiting_does_not_mend_is_an_error(world):
 def test_an_incomplete_search_is_told(world):
     world.incomplete = True
     issue(world, 1, "tf.function", "2020-01-02")
-    assert len(download(client(world), "tf.function", []).incomplete) >= 1
+    for number in range(2, 6):  # several pages of one search
+        issue(world, number, "tf.function", "2020-01-02")
+    incomplete = download(client(world), "tf.function", [], pull_requests=False).incomplete
+    assert len(incomplete) == len(set(incomplete)) == 1
+
+
+def test_a_thread_that_is_found_twice_counts_once(world):
+    issue(world, 1, "tf.function", "2020-01-02")
+    assert len(download(client(world), "tf.function", ["o/n", "o/n"]).threads) == 1
+
+
+def test_what_git_says_went_wrong_is_told_and_not_its_advice(tmp_path: Path, capsys):
+    (tmp_path / "list.txt").write_text(f"file://{tmp_path}/nowhere\n")
+    assert command("clone", str(tmp_path / "list.txt"), "--into", str(tmp_path / "clones")) == 1
+    error = capsys.readouterr().err
+    assert "fatal: " in error
+    assert "nowhere" in error
 
 
 def test_a_renamed_repository_is_followed_and_the_token_stays_with_its_host(world):

@@ -11,7 +11,7 @@ import pytest
 
 from hybridize.study.history import Repository
 from hybridize.study.mine import MineOptions, Miner
-from hybridize.study.rulediff import Firing, RuleHit, likely_category, settled
+from hybridize.study.rulediff import Firing, Functions, RuleHit, likely_category, settled
 from hybridize.study.store import connect
 from hybridize.study.suggest import suggest_item
 from hybridize.study.tree import Entry, is_safe, module_file, relevant
@@ -40,9 +40,11 @@ class Recorder:
 
     def __init__(self) -> None:
         self.seen: list[dict[str, bytes]] = []
+        self.asked: list[Functions] = []
 
-    def __call__(self, files: Mapping[str, bytes]) -> Firing | None:
+    def __call__(self, files: Mapping[str, bytes], functions: Functions) -> Firing | None:
         self.seen.append(dict(files))
+        self.asked.append(functions)
         hybrid = b"@tf.function" in files["a.py"]
         return Firing(() if hybrid else (SLOW,), {"step": 1}, {"step": 1} if hybrid else {})
 
@@ -66,13 +68,58 @@ def test_without_rules_nothing_is_said(database, history):
     assert (row.rules, row.category) == ((), None)
 
 
-def test_the_rules_see_both_versions_of_the_whole_small_project(database, history):
-    history.commit("start", {"a.py": EAGER, "lib/b.py": "old = 1\n", "requirements.txt": "tensorflow==2.4\n"})
-    sha = history.commit("on", {"a.py": HYBRID, "lib/b.py": "new = 1\n", "notes.md": "x"})
+def test_the_rules_see_both_versions_of_the_changed_file_and_of_what_it_imports(database, history):
+    using = "from lib import b\n"
+    files = {"lib/__init__.py": "", "lib/b.py": "old = 1\n", "lib/c.py": "", "requirements.txt": "tensorflow==2.4\n"}
+    history.commit("start", {"a.py": using + EAGER, **files})
+    sha = history.commit("on", {"a.py": using + HYBRID, "lib/b.py": "new = 1\n", "notes.md": "x"})
     runner = Recorder()
     rows_of(database, history, sha, runner)
-    assert [set(files) for files in runner.seen] == [{"a.py", "lib/b.py", "requirements.txt"}] * 2
+    assert [set(files) for files in runner.seen] == [{"a.py", "lib/__init__.py", "lib/b.py", "requirements.txt"}] * 2
     assert [files["lib/b.py"] for files in runner.seen] == [b"old = 1\n", b"new = 1\n"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (
+            EAGER + "\n\ndef other(x):\n    return x\n",
+            HYBRID + "\n\ndef other(x):\n    return x\n",
+            {"step"},
+        ),
+        (EAGER, EAGER + "\n\nfast = tf.function(step)\n", {"step", "<module>"}),
+        (EAGER, EAGER + "\n\nfast = tf.function(lib.run)\n", {"<module>"}),
+        (
+            "class A:\n    def _f(self):\n        pass\n\n    def go(self):\n        return self._f\n",
+            "import tensorflow as tf\n\nclass A:\n    def _f(self):\n        pass\n\n    def go(self):\n"
+            "        return tf.function(self._f)\n",
+            {"A._f", "A.go"},
+        ),
+    ],
+    ids=["decorated", "wrapped", "wrapped by the module", "wrapped by a method"],
+)
+def test_asked_about_are_the_functions_whose_use_changes(database, history, before, after, expected):
+    history.commit("start", {"a.py": before})
+    sha = history.commit("on", {"a.py": after})
+    runner = Recorder()
+    rows_of(database, history, sha, runner)
+    assert runner.asked == [{("a.py", name) for name in expected}] * 2
+
+
+def test_of_a_renamed_file_the_functions_have_the_path_of_their_side(database, history):
+    text = EAGER + "".join(f"# line {n}\n" for n in range(20))
+    history.commit("start", {"pkg/a.py": "", "old.py": text})
+    history.git("mv", "old.py", "a.py")
+    sha = history.commit("on", {"a.py": text.replace("def step", "@tf.function\ndef step")})
+    asked: list[tuple[set[str], Functions]] = []
+
+    def runner(files: Mapping[str, bytes], functions: Functions) -> Firing:
+        asked.append((set(files), functions))
+        return Firing((SLOW,), {"step": 1})
+
+    Miner(database, Repository(history.path), "o/n", MineOptions(all_changes=True)).run()
+    suggest_item(database, f"commit:{sha}", rules=runner)
+    assert asked == [({"old.py"}, {("old.py", "step")}), ({"a.py"}, {("a.py", "step")})]
 
 
 def test_without_the_clone_the_changed_files_must_do(database, history):
@@ -98,7 +145,7 @@ def test_no_answer_is_no_suggestion(database, history):
     history.commit("start", {"a.py": EAGER})
     sha = history.commit("on", {"a.py": HYBRID})
     Miner(database, Repository(history.path), "o/n", MineOptions(all_changes=True)).run()
-    row, *_ = suggest_item(database, f"commit:{sha}", rules=lambda files: None)
+    row, *_ = suggest_item(database, f"commit:{sha}", rules=lambda files, functions: None)
     assert (row.kind, row.rules, row.category) == ("add_decorator", (), None)
 
 
@@ -147,7 +194,7 @@ def test_the_category_is_that_of_most_hits_and_a_tie_is_none():
 # -- which files -----------------------------------------------------------------------------------------------------
 
 
-def test_of_a_large_tree_the_changed_files_and_their_imports_are_taken():
+def test_the_changed_files_and_their_imports_are_taken_as_far_as_they_go():
     texts = {
         "pkg/__init__.py": "",
         "pkg/a.py": "from .b import f\nimport pkg.c\n",
@@ -158,9 +205,14 @@ def test_of_a_large_tree_the_changed_files_and_their_imports_are_taken():
         "setup.cfg": "",
     }
     tree = {path: Entry(path, 100) for path in texts}
-    assert relevant(tree, ["pkg/a.py"], texts.get, limit=10_000) == set(texts)
     assert relevant(tree, ["pkg/a.py"], texts.get, limit=550) == set(texts) - {"pkg/unrelated.py"}
-    assert relevant(tree, ["pkg/a.py"], texts.get, limit=50) == {"pkg/a.py", "setup.cfg"}
+    assert relevant(tree, ["pkg/a.py"], texts.get, limit=200) == {
+        "pkg/a.py",
+        "pkg/b.py",
+        "pkg/__init__.py",
+        "setup.cfg",
+    }
+    assert relevant(tree, ["pkg/a.py"], texts.get, limit=50) == {"pkg/a.py", "pkg/__init__.py", "setup.cfg"}
 
 
 @pytest.mark.parametrize(

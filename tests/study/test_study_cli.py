@@ -64,6 +64,8 @@ def test_published_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         (["tables", "DB", "--rater", "nobody"], "there is no rater 'nobody'"),
         (["figures", "DB"], "no final problem to draw"),
         (["agree", "DB", "--raters", "nobody"], "there is no rater 'nobody'"),
+        (["agree", "DB", "--round", "first"], "there is no round 'first'; there are "),
+        (["label", "DB", "--rater", "ana", "--export-csv", "x.csv", "--round", "first"], "there is no round 'first'"),
         (["agree", "DB", "--level", "95"], "--level must lie between"),
         (["label", "DB", "--codebook", "none.toml"], "none.toml"),
         (["label", "DB", "--accept-agreed"], "--rater NAME is needed"),

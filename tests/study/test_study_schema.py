@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from hybridize.study import schema
-from hybridize.study.export import QUERIES, ExportError, export
+from hybridize.study.export import QUERIES, ExportError, export, frame
 from hybridize.study.schema import DatabaseError, connect, transaction
 from hybridize.study.store import put_text, text_of
 
@@ -118,8 +118,10 @@ def test_a_spreadsheet_gets_no_formula(tmp_path):
     assert "\n'=cmd()," in (tmp_path / "out.csv").read_text()
 
 
-def test_parquet_says_what_it_needs(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+@pytest.mark.parametrize("missing", ["pandas", "pyarrow"])
+def test_parquet_says_what_it_needs(tmp_path, monkeypatch, missing):
+    pytest.importorskip("pandas")  # which looks for pyarrow once, when it is imported
+    monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ExportError, match="pip install"):
         export(connect(tmp_path / "s.db"), "repositories", tmp_path / "out.parquet", "parquet")
     with pytest.raises(ExportError, match="give --out"):
@@ -136,9 +138,10 @@ def test_parquet_holds_what_the_table_holds(tmp_path, study_file):
         found = parquet.read_table(tmp_path / f"{table}.parquet")
         assert found.column_names == names
         assert [tuple(row.values()) for row in found.to_pylist()] == rows
-    commits = parquet.read_table(tmp_path / "commits.parquet")
-    assert commits["subject"].to_pylist()[0] == "Speed up step"
-    assert sum(commits["is_bug_fix"].to_pylist()) == 4
+    commits = frame(database, "commits")
+    assert commits["subject"][0] == "Speed up step"
+    assert commits["is_bug_fix"].sum() == 4
+    assert frame(database, "suggestions")["confidence"].between(0, 1).all()
 
 
 def test_parquet_types_do_not_depend_on_the_rows(tmp_path, study_file):

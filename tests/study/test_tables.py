@@ -6,6 +6,7 @@ import csv
 import html.parser
 import io
 import sqlite3
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -77,6 +78,8 @@ def test_findings_print_what_the_counts_give_and_mark_what_the_paper_prints_othe
     assert "3rd largest" in found[9].text
     assert found[4].shares == ((29, 111),)
     assert "25.23%" in " ".join(found[4].notes)
+    assert found[1].notes == ("Against API misuse (53): p < 0.0001 (exact binomial test, two-sided).",)
+    assert "Against Incompatibility (49): p = 0.7666 (exact binomial test, two-sided)." in found[6].notes
     printed_otherwise = [n for n, finding in found.items() if any("The text prints" in note for note in finding.notes)]
     assert printed_otherwise == [4]
 
@@ -232,3 +235,11 @@ def test_commits_and_issues_are_compared_by_fishers_test_with_holms_correction()
     assert rows["Performance"][:2] == ("74/157 (47.13%)", "37/123 (30.08%)")
     assert float(str(rows["Performance"][2])) == pytest.approx(0.0046, abs=0.0015)
     assert all(float(str(row[3])) >= float(str(row[2])) for row in rows.values())
+
+
+def test_without_scipy_nothing_is_tested_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    assert "not tested" in " ".join(findings(published())[0].notes)
+    comparison = named("comparison")
+    assert comparison.rows == ()
+    assert "Not compared" in comparison.notes[0]

@@ -186,6 +186,20 @@ def test_other_frameworks_have_other_names():
     assert [use.owner for use in uses(source, Keyword(for_keyword("jax.jit"))).uses] == ["f"]
 
 
+@pytest.mark.parametrize(
+    ("name", "source", "owners"),
+    [
+        ("tf.py_function", "import tensorflow as tf\ny = tf.py_function(f, [x], tf.int32)\n", ["f"]),
+        ("tf.py_function", "from tensorflow import py_function\ny = py_function(func=f, inp=[x])\n", ["f"]),
+        ("tf.py_function", "import mine as tf\ny = tf.py_function(f)\n", []),
+        ("mx.compile", "import mlx.core as mx\ng = mx.compile(f)\n", ["f"]),
+        ("nn.jit", "from flax import linen as nn\n@nn.jit\ndef f(x): pass\n", ["f"]),
+    ],
+)
+def test_a_keyword_without_a_profile_goes_by_its_customary_name(name, source, owners):
+    assert [use.owner for use in find_uses(source, Keyword(for_keyword(name))).uses] == owners
+
+
 @pytest.mark.parametrize("text", ["function", "tf.", "tf.a b", "", ".x"])
 def test_a_keyword_is_a_dotted_name(text):
     with pytest.raises(ValueError, match="not a dotted name"):

@@ -37,6 +37,12 @@ def _files(folder: str) -> Iterator[tuple[str, int, int]]:
                 yield entry.path, found.st_size, found.st_mtime_ns
 
 
+def of_files(config: Config, files: Mapping[str, bytes], beside: object) -> bytes:
+    """Of what is found in a project that has just these files, by path; `beside` is what was asked."""
+    read = (part for path in sorted(files) for part in (path, files[path]))
+    return _digest(b"files", _base(config), repr(beside), *read)
+
+
 class Keys:
     """The keys of the results of a project and its parts.
 
@@ -47,8 +53,7 @@ class Keys:
 
     def __init__(self, inputs: Inputs, config: Config) -> None:
         self._inputs = inputs
-        options = [f"{o.name}={getattr(config, o.field)!r}" for o in OPTIONS if o.name not in _BESIDE]
-        self._base = _digest(tool(), repr(sys.version_info), *options, repr(inputs.versions))
+        self._base = _digest(_base(config), repr(inputs.versions))
         #: By path, what stands for the bytes of each file.
         self.contents: Mapping[str, bytes] = {
             path: _digest(read.data if isinstance(read, SourceText) else repr(read))
@@ -88,6 +93,11 @@ class Keys:
 
     def _beside(self, path: str) -> tuple[object, ...]:
         return self._inputs.roles.of(path).value, self._inputs.old.get(path)
+
+
+def _base(config: Config) -> bytes:
+    options = [f"{o.name}={getattr(config, o.field)!r}" for o in OPTIONS if o.name not in _BESIDE]
+    return _digest(tool(), repr(sys.version_info), *options)
 
 
 def _digest(*parts: bytes | str) -> bytes:

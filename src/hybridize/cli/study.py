@@ -17,8 +17,10 @@ def run(args: argparse.Namespace) -> int:
     """Run the chosen step; exit code 0, 1 or 2 as the step says."""
     if args.study_command != "suggest" or not args.ask_rules:
         return cli.run(args)
+    from hybridize.caching.store import open_store
     from hybridize.cli.study_rules import RuleProcess
+    from hybridize.config import Config
 
-    with RuleProcess() as rules:
+    with RuleProcess(open_store(Config())) as rules:
         args.rules = rules
         return cli.run(args)

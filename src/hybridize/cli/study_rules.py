@@ -1,26 +1,30 @@
 """Asks the rules about a version of a project that exists only as texts: for `study suggest`.
 
 The analysis runs in a process of its own, so that a project that takes too long costs one answer and not the run.
-Nothing of the project is imported or executed.
+Nothing of the project is imported or executed. Answers are kept where other results of hybridize are: the same
+question, to the same hybridize, is answered without an analysis.
 """
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from hybridize.guard import end_with_parent
 from hybridize.guard import folder as guarded_folder
-from hybridize.study.rulediff import Firing, RuleHit
+from hybridize.study.rulediff import Firing, Functions, RuleHit
+from hybridize.study.uses_data import MODULE
 
 if TYPE_CHECKING:
-    from hybridize.decide.model import FunctionReport, Report
+    from hybridize.caching.store import Store
+    from hybridize.decide.model import Call, FunctionReport, Report
 
 SECONDS: Final = 20.0
 """How long one version of a project may take."""
@@ -45,9 +49,15 @@ PRECONDITION_CATEGORIES: Final[Mapping[str, str]] = dict.fromkeys(("P1", "P2", "
 
 
 class RuleProcess:
-    """The study's `RuleRunner`: one process that analyzes folder after folder. A context manager."""
+    """The study's `RuleRunner`: one process that analyzes folder after folder. A context manager.
 
-    def __init__(self, seconds: float = SECONDS) -> None:
+    Args:
+        store: where answers are kept; None to analyze anew each time.
+        seconds: how long one version of a project may take. What takes longer has no answer, and none is kept.
+    """
+
+    def __init__(self, store: Store | None = None, seconds: float = SECONDS) -> None:
+        self._store = store
         self._seconds = seconds
         self._context = multiprocessing.get_context("spawn")
         self._process: Any = None
@@ -59,8 +69,24 @@ class RuleProcess:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __call__(self, files: Mapping[str, bytes]) -> Firing | None:
-        """What fires in a project with these files; null if it can't be analyzed, or not in time."""
+    def __call__(self, files: Mapping[str, bytes], functions: Functions) -> Firing | None:
+        """What fires on some functions, and on what they may call, in a project with these files; null if it can't be
+        analyzed, or not in time."""
+        if self._store is None:
+            return self._analyzed(files, functions)
+        from hybridize.caching.keys import of_files
+        from hybridize.config import Config
+
+        key = of_files(Config(), files, ("study", sorted(functions)))
+        kept = _unpacked(self._store.get([key]).get(key))
+        if kept is not None:
+            return kept
+        found = self._analyzed(files, functions)
+        if found is not None:
+            self._store.put({key: _packed(found)})
+        return found
+
+    def _analyzed(self, files: Mapping[str, bytes], functions: Functions) -> Firing | None:
         with guarded_folder("hybridize-study-") as folder:
             try:
                 Path(folder, ".git").mkdir()  # a repository's root: nothing above it belongs to the project
@@ -70,12 +96,12 @@ class RuleProcess:
                     target.write_bytes(data)
             except (OSError, ValueError):
                 return None
-            return self._ask(folder)
+            return self._ask(folder, functions)
 
-    def _ask(self, folder: str) -> Firing | None:
+    def _ask(self, folder: str, functions: Functions) -> Firing | None:
         try:
             pipe = self._start()
-            pipe.send(folder)
+            pipe.send((folder, functions))
             if pipe.poll(self._seconds):
                 answer = pipe.recv()
                 return answer if isinstance(answer, Firing) else None
@@ -108,7 +134,7 @@ class RuleProcess:
 
 
 def _serve(pipe: Connection[Any, Any]) -> None:
-    """The other process: a folder in, a `Firing` out, until the pipe is closed."""
+    """The other process: a folder and functions in, a `Firing` out, until the pipe is closed."""
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     threading.Thread(target=_end_with_parent, daemon=True).start()
     end_with_parent()
@@ -118,9 +144,9 @@ def _serve(pipe: Connection[Any, Any]) -> None:
 
         pipe.send(True)
         while True:
-            folder = pipe.recv()
+            folder, functions = pipe.recv()
             try:
-                answer: Firing | None = firing(analyze([Path(folder)], Config()))
+                answer: Firing | None = firing(analyze([Path(folder)], Config(), repairs=False), functions)
             except Exception:  # whatever it stumbles over: there is no answer, and the next folder may be better
                 answer = None
             pipe.send(answer)
@@ -136,24 +162,54 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def firing(report: Report) -> Firing:
-    """What a report says of hybrid functions, and which eager ones it would convert."""
+def firing(report: Report, functions: Functions) -> Firing:
+    """What a report says of some functions and of what they may call, and which of them it would make hybrid."""
     from hybridize.facts.model import Mode
 
+    asked = {f.facts.id for f in report.functions if (f.facts.path, f.facts.id.partition(":")[2]) in functions}
+    asked = reached(asked, report.calls)
     names = {f.facts.id: f.facts.qualname for f in report.functions}
     categories = _categories()
     hits = [
         RuleHit(found.code, categories[found.code], names.get(found.function or "", ""))
         for found in report.findings
         if found.code in categories
+        and (found.function in asked if found.function else (found.path, MODULE) in functions)
     ]
     for function in report.functions:
-        hits += _own(function)
+        if function.facts.id in asked:
+            hits += _own(function)
     return Firing(
         tuple(hits),
         Counter(names.values()),
         Counter(f.facts.qualname for f in report.functions if f.facts.mode is Mode.HYBRID),
     )
+
+
+def reached(functions: Iterable[str], calls: Iterable[Call]) -> set[str]:
+    """Functions and all that they may call, and these again: their ids."""
+    callees: dict[str, list[str]] = {}
+    for call in calls:
+        callees.setdefault(call.caller, []).append(call.callee)
+    found, left = set(functions), list(functions)
+    while left:
+        new = set(callees.get(left.pop(), ())) - found
+        found |= new
+        left += new
+    return found
+
+
+def _packed(found: Firing) -> bytes:
+    hits = [(hit.code, hit.category, hit.function, hit.asks_for_graph) for hit in found.hits]
+    return json.dumps((hits, dict(found.functions), dict(found.hybrid))).encode()
+
+
+def _unpacked(data: bytes | None) -> Firing | None:
+    """The answer that was kept; null for none."""
+    if data is None:
+        return None
+    hits, functions, hybrid = json.loads(data)
+    return Firing(tuple(RuleHit(*hit) for hit in hits), functions, hybrid)
 
 
 def _own(function: FunctionReport) -> Iterator[RuleHit]:

@@ -10,6 +10,7 @@ A coefficient is `None` where it is not defined: no item, or only one class in u
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -181,10 +182,12 @@ def bootstrap(
         return math.nan if value is None else value
 
     places: Any = np.repeat(np.arange(len(population)), [table[pattern] for pattern in population])
-    drawn = stats.bootstrap(
-        (places,), of, n_resamples=resamples, vectorized=False, method="percentile", confidence_level=level,
-        rng=np.random.default_rng(seed),
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # resamples that have no value: see below
+        drawn = stats.bootstrap(
+            (places,), of, n_resamples=resamples, vectorized=False, method="percentile", confidence_level=level,
+            rng=np.random.default_rng(seed),
+        )  # fmt: skip
     values = drawn.bootstrap_distribution[~np.isnan(drawn.bootstrap_distribution)]
     if len(values) < _USABLE_SHARE * resamples:
         return None

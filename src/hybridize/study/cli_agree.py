@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridize.study import agree, agreement
+from hybridize.study.label import rounds
 from hybridize.study.store import DatabaseError, connect
 
 
@@ -44,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
             missing = [name for name in raters if name not in known]
             if missing:
                 raise DatabaseError(f"there is no rater {missing[0]!r}; there are {', '.join(sorted(known)) or 'none'}")
+            rounds.check(connection, args.round)
             found = agree.report(
                 connection,
                 round_name=args.round,

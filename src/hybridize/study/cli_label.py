@@ -78,6 +78,7 @@ def _without_page(args: argparse.Namespace, connection: Any) -> int:
     if args.export_csv or args.import_csv or args.accept_agreed:
         if not args.rater:
             raise Refused("--rater NAME is needed: whose ratings are they?")
+        rounds.check(connection, args.round)
         ratings.add_rater(connection, args.rater)
     if args.import_csv:
         content = args.import_csv.read_bytes().decode("utf-8-sig")

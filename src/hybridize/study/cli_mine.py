@@ -100,8 +100,8 @@ def _add_suggest(subparsers: Any) -> None:
         "--rules",
         action="store_true",
         dest="ask_rules",
-        help="also say which rules fire before and not after, and a problem category by them; slow, and the category"
-        " was right less often than always saying the most frequent one",
+        help="also say, of all, which rules fire before and not after, and a problem category by them; slow at first,"
+        " and the category was right less often than always saying the most frequent one",
     )
     parser.set_defaults(study_run=run_suggest, rules=None)
 
@@ -292,7 +292,7 @@ def run_suggest(args: argparse.Namespace) -> int:
             connection,
             keyword,
             args.rules,
-            again=args.again,
+            again=args.again or args.rules is not None,  # what was said without them has no category
             progress=lambda n, all_: bar.show(f"{n} of {all_}"),
         )
         bar.clear()
@@ -339,6 +339,8 @@ def run_issues(args: argparse.Namespace) -> int:
     if (args.sample is not None and args.sample < 0) or args.code_weight <= 0:
         return _fail("--sample and --code-weight must be positive")
 
+    bar = Bar(sys.stderr)
+
     def work(connection: Any) -> int:
         keyword = Keyword(_profile(args, connection))
         tie(connection, keyword.profile)
@@ -349,9 +351,9 @@ def run_issues(args: argparse.Namespace) -> int:
             if args.download:
                 found = download(
                     cli_network.client_of(args, DatabaseShelf(connection)), keyword.profile.keyword, args.repo,
-                    args.since, args.until, lambda line: print(line, file=sys.stderr),
-                    pull_requests=not args.no_pull_requests,
+                    args.since, args.until, bar.show, pull_requests=not args.no_pull_requests,
                 )  # fmt: skip
+                bar.clear()
                 threads += found.threads
                 incomplete += found.incomplete
                 asked = {"queries": found.queries, "asked_at": found.asked_at, "found": found.total}

@@ -154,5 +154,7 @@ def _git(seconds: int, *words: str, given: str | None = None) -> str:
     except subprocess.TimeoutExpired:
         raise CloneError(f"not done in {seconds} seconds") from None
     if ended.returncode:
-        raise CloneError((ended.stderr.strip().splitlines() or [f"git says {ended.returncode}"])[-1])
+        said = ended.stderr.strip().splitlines() or [f"git says {ended.returncode}"]
+        # What else git says, advice, comes after what went wrong.
+        raise CloneError(next((line for line in said if line.startswith(("fatal: ", "error: "))), said[-1]))
     return ended.stdout

@@ -80,6 +80,7 @@ def download(
     """
     found = Found(asked_at=now())
     kinds = ("issue", "pull-request") if pull_requests else ("issue",)
+    known: set[str] = set()
     for repository, kind in product(repositories or [""], kinds):
         if repository in found.missing:
             continue
@@ -87,8 +88,9 @@ def download(
         try:
             for record in _search(client, query, since or FIRST_DAY, until or date.today(), found):
                 thread = thread_of(record)
-                if thread is None:
+                if thread is None or thread.url in known:
                     continue
+                known.add(thread.url)
                 thread.comments = list(_comments(client, record))
                 found.threads.append(thread)
                 progress(f"{len(found.threads)} threads; {thread.project}")
@@ -114,7 +116,8 @@ def _search(client: Client, query: str, first: date, last: date, found: Found) -
         if number == 0:
             found.queries.append(asked)
             found.total += total
-        if page.data.get("incomplete_results") or (number == 0 and total > FOUND_AT_MOST):
+        partial = page.data.get("incomplete_results") or (number == 0 and total > FOUND_AT_MOST)
+        if partial and asked not in found.incomplete:
             found.incomplete.append(asked)
         yield from (item for item in page.data.get("items", ()) if isinstance(item, dict))
 

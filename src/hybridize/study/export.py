@@ -1,4 +1,4 @@
-"""Tables of the study's database as CSV, JSON lines or Parquet."""
+"""Tables of the study's database as CSV, JSON lines or Parquet, and as data frames of pandas."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    import pandas
 
 Format = Literal["csv", "jsonl", "parquet"]
 FORMATS: Final[tuple[Format, ...]] = ("csv", "jsonl", "parquet")
@@ -54,7 +57,9 @@ NUMBERS: Final = frozenset(
         *("is_fix", "discuss"),
     )
 )
-"""Columns that hold integers (0 and 1 for no and yes); all others hold text."""
+"""Columns that hold integers (0 and 1 for no and yes)."""
+FRACTIONS: Final = frozenset({"confidence"})
+"""Columns that hold other numbers; what is in neither holds text."""
 
 
 class ExportError(Exception):
@@ -67,10 +72,10 @@ def export(connection: sqlite3.Connection, table: str, target: Path | None, form
     Raises:
         ExportError: the file can't be written, or Parquet is asked for without its library.
     """
+    if form == "parquet":
+        return _parquet(connection, table, target)
     cursor = connection.execute(QUERIES[table])
     names = [column[0] for column in cursor.description]
-    if form == "parquet":
-        return _parquet(names, [tuple(row) for row in cursor], target)
     if target is None:
         return _text(cursor, names, sys.stdout, form)
     try:
@@ -103,26 +108,40 @@ def _cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
 
-def _parquet(names: list[str], rows: list[tuple[Any, ...]], target: Path | None) -> int:
+def frame(connection: sqlite3.Connection, table: str) -> pandas.DataFrame:
+    """A table as a data frame. The types are those of the columns, not of the rows that happen to be there: frames and
+    files of two studies can be put together.
+
+    Raises:
+        ImportError: pandas or pyarrow is not installed.
+    """
+    import pandas
+    import pyarrow
+
+    cursor = connection.execute(QUERIES[table])
+    names = [column[0] for column in cursor.description]
+    found = pandas.DataFrame([tuple(row) for row in cursor], columns=names, dtype=object)
+    kinds = {
+        name: pyarrow.int64() if name in NUMBERS else pyarrow.float64() if name in FRACTIONS else pyarrow.string()
+        for name in names
+    }
+    for name, kind in kinds.items():
+        if kind == pyarrow.string():
+            found[name] = found[name].map(_unicode)
+    return found.astype({name: pandas.ArrowDtype(kind) for name, kind in kinds.items()})
+
+
+def _parquet(connection: sqlite3.Connection, table: str, target: Path | None) -> int:
     if target is None:
         raise ExportError("Parquet needs a file: give --out")
     try:
-        import pyarrow
-        import pyarrow.parquet
+        found = frame(connection, table)
+        found.to_parquet(target, index=False)
     except ImportError as error:
-        raise ExportError("Parquet needs pyarrow: pip install 'hybridize[study]'") from error
-    # Types come from the table, not from the rows that happen to be there: files of two studies can be put together.
-    schema = pyarrow.schema([(name, pyarrow.int64() if name in NUMBERS else pyarrow.string()) for name in names])
-    columns = [
-        [value if name in NUMBERS else _unicode(value) for value in (row[number] for row in rows)]
-        for number, name in enumerate(names)
-    ]
-    try:
-        table = pyarrow.table([pyarrow.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
-        pyarrow.parquet.write_table(table, str(target))
+        raise ExportError("Parquet needs pandas and pyarrow: pip install 'hybridize[study]'") from error
     except OSError as error:
         raise ExportError(f"cannot write {target}: {error}") from error
-    return len(rows)
+    return len(found)
 
 
 def _unicode(value: Any) -> str | None:

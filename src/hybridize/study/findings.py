@@ -151,7 +151,8 @@ def _answer(question: Question, counts: Counts) -> Finding | None:
         for share in shares
     ]
     text = question.template.format(*words, rank=_rank(question.ranked, counts))
-    return Finding(question.number, text, tuple(shares), _notes(question.number, shares, counts))
+    notes = (*_compared(question.ranked, counts), *_notes(question.number, shares, counts))
+    return Finding(question.number, text, tuple(shares), notes)
 
 
 def _notes(number: int, shares: list[tuple[int, int]], counts: Counts) -> tuple[str, ...]:
@@ -163,6 +164,26 @@ def _notes(number: int, shares: list[tuple[int, int]], counts: Counts) -> tuple[
         if said != ours
     ]
     return (*differing, *marks_on(counts, f"finding {number}"))
+
+
+def _compared(role: str | None, counts: Counts) -> tuple[str, ...]:
+    """Whether a category that has a rank has it by more than chance: against the next one below it."""
+    code = counts.book.by_role(role) if role else None
+    if code is None:
+        return ()
+    own = counts.count(Where(code.name)) or 0
+    others = {top.name: counts.count(Where(top.name)) or 0 for top in counts.book.children(None) if top != code}
+    below = {name: count for name, count in others.items() if count <= own}
+    if not own or not below:
+        return ()
+    following = max(below, key=lambda name: below[name])
+    try:
+        from scipy.stats import binomtest
+    except ImportError:
+        return (f"Against {following} ({below[following]}): not tested, for scipy is not there (extra study).",)
+    p = binomtest(own, own + below[following]).pvalue
+    said = "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
+    return (f"Against {following} ({below[following]}): {said} (exact binomial test, two-sided).",)
 
 
 def _named(where: Where, book: Codebook) -> Where | None:

@@ -39,6 +39,14 @@ class Keyword:
         roots = ((spelling.partition(".")) for spelling in self.profile.spellings)
         return frozenset(f"{m}.{rest}" for root, _, rest in roots for m in self.profile.roots.get(root, (root,)))
 
+    def says(self, dotted: str, meant: str) -> bool:
+        """Whether a customary name may be taken at its word where its first part stands for a module: one of about that
+        name; any, where the profile does not say what the first part stands for."""
+        if dotted not in self.spellings:
+            return False
+        root = dotted.partition(".")[0]
+        return root not in self.profile.roots or meant.rpartition(".")[2] in {root, *self.tops}
+
     @cached_property
     def tops(self) -> frozenset[str]:
         """The packages that provide the API, as they are imported."""

@@ -106,7 +106,8 @@ def load(name_or_file: str) -> Profile:
 
 
 def for_keyword(keyword: str) -> Profile:
-    """The shipped profile that a dotted name leads, or a plain one of that name alone.
+    """The shipped profile that a dotted name leads, or a plain one of that name alone, which a shipped one may tell the
+    meaning of the first part of: the `tf` of `tf.py_function`.
 
     Raises:
         ProfileError: it is no dotted name.
@@ -117,7 +118,11 @@ def for_keyword(keyword: str) -> Profile:
     if not _DOTTED.fullmatch(keyword):
         raise ProfileError(f"not a dotted name: {keyword!r}")
     root = keyword.partition(".")[0]
-    return _parse({"title": keyword, "spellings": [keyword], "packages": [root]}, keyword, "--keyword")
+    data: dict[str, object] = {"title": keyword, "spellings": [keyword], "packages": [root]}
+    for known in map(built_in, shipped()):
+        if root in known.roots:
+            data |= {"packages": known.packages, "roots": {root: known.roots[root]}}
+    return _parse(data, keyword, "--keyword")
 
 
 _FIELDS: Final = {f.name for f in fields(Profile)} - {"name"}

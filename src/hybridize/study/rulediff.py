@@ -1,7 +1,8 @@
 """Which rules fire before a changeset and not after: the likely problem category.
 
-The rules live in a room that the study does not see; whoever calls it passes a `RuleRunner`. It is given both
-versions of the project, or of the part of it that matters, as files.
+The rules live in a room that the study does not see; whoever calls it passes a `RuleRunner`. It is given both versions
+of the files that matter, and asked about the functions that the changeset makes hybrid, or eager, or hybrid in another
+way: about these and what they call.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from hybridize.study import tree
+from hybridize.study.compare import Event, FilePair
 from hybridize.study.history import Blobs, Repository
 from hybridize.study.store import ChangedFile
+from hybridize.study.uses_data import MODULE
 
 SIDES_KEPT: Final = 64
+#: Functions of one side, by path and qualified name (`A.f#2` for the second of its name; `<module>`: no function).
+Functions: TypeAlias = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ class RuleHit:
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """What fires in one version of a project, and how many functions of each qualified name it has."""
+    """What fires on some functions of one version, and how many functions of each qualified name that version has."""
 
     hits: tuple[RuleHit, ...]
     functions: Mapping[str, int]
@@ -47,8 +52,8 @@ class Firing:
 class RuleRunner(Protocol):
     """How the rules are asked. Must not raise for any source; null: no answer (in time)."""
 
-    def __call__(self, files: Mapping[str, bytes]) -> Firing | None:
-        """All hits in a project, given its files by their paths."""
+    def __call__(self, files: Mapping[str, bytes], functions: Functions) -> Firing | None:
+        """The hits on some functions and on what they may call, given a project's files by their paths."""
 
 
 def settled(before: Firing, after: Firing) -> list[RuleHit]:
@@ -77,6 +82,28 @@ def likely_category(hits: Sequence[RuleHit]) -> str | None:
     return ranks[0][0]
 
 
+def changed(pairs: Sequence[FilePair], events: Iterable[Event]) -> tuple[Functions, Functions]:
+    """The functions that stay and whose uses come, go or change, before and after, with those in which they are
+    wrapped; where it is not known what is wrapped, those of the file that bear its name."""
+    sides: tuple[set[tuple[str, str]], set[tuple[str, str]]] = (set(), set())
+    for event in events:
+        if not (event.existed and event.exists and event.kind != "same"):
+            continue
+        leaf = event.name.partition("#")[0].rpartition(".")[2]
+        scopes = {use.scope for use in (*event.before, *event.after) if use.role != "decorator"}
+        for pair in pairs:
+            for found, path, file, function in (
+                (sides[0], pair.path_before, pair.before, event.function_before),
+                (sides[1], pair.path_after, pair.after, event.function_after),
+            ):
+                if path is None or (pair.path != event.path and function not in file.functions.values()):
+                    continue
+                here = (f.qualname for f in file.functions.values() if f is function or f.qualname in scopes)
+                alike = (f.qualname for f in file.functions.values() if function is None and f.name == leaf)
+                found |= {(path, name) for name in (*here, *alike, *(scopes & {MODULE}))}
+    return frozenset(sides[0]), frozenset(sides[1])
+
+
 class Sides:
     """The two versions of a project around a changeset, from the clone it was mined from while that is there."""
 
@@ -91,9 +118,15 @@ class Sides:
             self._blobs[2].close()
             self._blobs = None
 
-    def of(self, changeset: sqlite3.Row, files: Sequence[ChangedFile]) -> tuple[dict[str, bytes], dict[str, bytes]]:
-        """Files by path, before and after; of a tree that is large, the same selection on both sides."""
-        known = (_texts((f.path_before, f.before) for f in files), _texts((f.path_after, f.after) for f in files))
+    def of(
+        self, changeset: sqlite3.Row, files: Sequence[ChangedFile], functions: tuple[Functions, Functions]
+    ) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        """The files of functions, and what they import, by path, before and after: the same selection on both sides."""
+        paths = {path for side in functions for path, _ in side}
+        known = (
+            _texts((f.path_before, f.before) for f in files if paths & {f.path_before, f.path_after}),
+            _texts((f.path_after, f.after) for f in files if paths & {f.path_before, f.path_after}),
+        )
         clone = self._clone(changeset["repository_id"])
         if clone is None:
             return known
@@ -103,8 +136,8 @@ class Sides:
         if not trees[1]:
             return known
         wanted: set[str] = set()
-        for side, paths in zip(trees, known, strict=True):
-            wanted |= tree.relevant(side, sorted(paths), partial(_text_at, blobs, side))
+        for side, texts in zip(trees, known, strict=True):
+            wanted |= tree.relevant(side, sorted(texts), partial(_text_at, blobs, side))
         result = []
         for side, texts in zip(trees, known, strict=True):
             blobs.prefetch(side[path].oid for path in wanted if path in side)
@@ -138,12 +171,17 @@ def _text_at(blobs: Blobs, side: Mapping[str, tree.Entry], path: str) -> str | N
 
 
 def compare_rules(
-    sides: Sides, changeset: sqlite3.Row, files: Sequence[ChangedFile], runner: RuleRunner
+    sides: Sides,
+    changeset: sqlite3.Row,
+    files: Sequence[ChangedFile],
+    functions: tuple[Functions, Functions],
+    runner: RuleRunner,
 ) -> list[RuleHit]:
-    """The hits that a changeset settles; none where a side is missing or the rules give no answer."""
-    before_files, after_files = sides.of(changeset, files)
+    """The hits on functions (before, after) and on what they call that a changeset settles; none where a side is
+    missing or the rules give no answer."""
+    before_files, after_files = sides.of(changeset, files, functions)
     if not before_files or not after_files or before_files == after_files:
         return []
-    before = runner(before_files)
-    after = runner(after_files) if before is not None and before.hits else None
+    before = runner(before_files, functions[0])
+    after = runner(after_files, functions[1]) if before is not None and before.hits else None
     return [] if before is None or after is None else settled(before, after)

@@ -27,7 +27,7 @@ from typing import Final
 from hybridize.study import requirements, suggest_model
 from hybridize.study.compare import Event, FilePair, compare
 from hybridize.study.keyword import DEFAULT, Keyword
-from hybridize.study.rulediff import RuleRunner, Sides, compare_rules, likely_category
+from hybridize.study.rulediff import RuleRunner, Sides, changed, compare_rules, likely_category
 from hybridize.study.store import ChangedFile, SuggestionRow, file_changes, replace_suggestions
 from hybridize.study.suggest_groups import Evidence, Groups, History, Kind, happened, no_history
 from hybridize.study.uses import find_uses
@@ -179,11 +179,12 @@ def suggest_item(
     if prepared is None:
         return []
     found = prepared.suggestions()
-    row, files, pairs = prepared.changeset, prepared.files, prepared.pairs
     gone = []
-    # Code that comes or goes as a whole settles nothing; asking the rules takes seconds.
-    if rules is not None and any(e.existed and e.exists and e.kind != "same" for e in compare(pairs)):
-        gone = compare_rules(sides or Sides(connection), row, files, rules)
+    if rules is not None:
+        functions = changed(prepared.pairs, compare(prepared.pairs))
+        # Code that comes or goes as a whole settles nothing; asking the rules takes seconds.
+        if functions[0] and functions[1]:
+            gone = compare_rules(sides or Sides(connection), prepared.changeset, prepared.files, functions, rules)
     codes, category = tuple(sorted({hit.code for hit in gone})), likely_category(gone)
     return [
         SuggestionRow(

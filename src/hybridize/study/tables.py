@@ -45,7 +45,7 @@ def subjects_table(counts: Counts) -> Table:
     )
     notes = ["Subjects, KLOC: a subject of both portions counts once in the total."]
     if any(row[2] is None for row in rows):
-        notes.append("–: not counted. `--count-lines` counts Python in the clones, if they are still there.")
+        notes.append("–: not counted. The option --count-lines counts Python in the clones, if they are still there.")
     columns = ("", "subjects", "KLOC", "studied period", "commits/issues", "with keyword", "examined")
     return Table("table1", "Studied subjects", columns, rows, 1, tuple(notes), marks_on(counts, "table 1"))
 
@@ -122,7 +122,7 @@ def comparison_table(counts: Counts) -> Table:
         from scipy.stats import fisher_exact
         from statsmodels.stats.multitest import multipletests
     except ImportError as error:
-        note = f"Needs {error.name}: pip install 'hybridize[study]'."
+        note = f"Not compared, for {error.name} is not there (extra study)."
         return Table("comparison", title, columns, (), 0, (note,))
     plain = [fisher_exact([pair, [totals[0] - pair[0], totals[1] - pair[1]]]).pvalue for pair in parts]
     corrected = multipletests(plain, method="holm")[1]

@@ -11,8 +11,8 @@ from typing import Final
 from hybridize.study import requirements
 from hybridize.study.history import GitError, Repository, decode_path
 
-WHOLE_LIMIT: Final = 250_000
-"""Bytes of Python up to which a tree is taken whole; of a larger one, the changed files and what they import."""
+LIMIT: Final = 100_000
+"""Bytes of Python up to which what changed files import is taken along."""
 FILE_LIMIT: Final = 1_000_000
 """Larger files are data in disguise."""
 _ENDS: Final = (b".py", *(path.rpartition("*")[2].encode() for path in requirements.PATHS))
@@ -114,14 +114,11 @@ def imported_files(paths: Mapping[str, object], importing: str, text: str) -> It
 
 
 def relevant(
-    tree: Mapping[str, Entry], changed: Iterable[str], read: Callable[[str], str | None], limit: int = WHOLE_LIMIT
+    tree: Mapping[str, Entry], changed: Iterable[str], read: Callable[[str], str | None], limit: int = LIMIT
 ) -> set[str]:
-    """The files to look at for a changeset: the whole tree if it is small, else the changed files and, breadth first,
-    what they import until `limit` bytes are reached. `read` gives a file's text by its path."""
-    stated = {path for path in tree if not path.endswith(".py")}
+    """The files to look at for changed ones: these, and, breadth first, what they import until `limit` bytes are
+    reached, with the packages that they are in. `read` gives a file's text by its path."""
     code = {path: entry for path, entry in tree.items() if path.endswith(".py") and entry.size <= FILE_LIMIT}
-    if sum(entry.size for entry in code.values()) <= limit:
-        return stated | code.keys()
     queue = [path for path in changed if path in code]
     chosen, total = set(queue), sum(code[path].size for path in queue)
     for path in queue:  # grows while it is walked
@@ -131,4 +128,10 @@ def relevant(
                 chosen.add(other)
                 queue.append(other)
                 total += code[other].size
-    return stated | chosen
+    packages = {f"{folder}/__init__.py" for path in chosen for folder in _folders(path)}
+    return chosen | (packages & code.keys()) | {path for path in tree if not path.endswith(".py")}
+
+
+def _folders(path: str) -> Iterator[str]:
+    while path := posixpath.dirname(path):
+        yield path

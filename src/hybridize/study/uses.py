@@ -120,9 +120,7 @@ class _Finder:
         if meant is None:
             # Star imports, notebooks' earlier cells and fragments: the customary name is taken at its word.
             return dotted in self.keyword.spellings
-        return (f"{meant}.{rest}" if rest else meant) in self.keyword.full_names or (
-            dotted in self.keyword.spellings and meant.rpartition(".")[2] in {root, *self.keyword.tops}
-        )
+        return (f"{meant}.{rest}" if rest else meant) in self.keyword.full_names or self.keyword.says(dotted, meant)
 
     def _alias_of(self, node: ast.expr) -> tuple[tuple[str, str], ...] | None:
         """The arguments bound with an alias, if the expression names one."""

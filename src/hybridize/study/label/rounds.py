@@ -6,7 +6,23 @@ import random
 import sqlite3
 
 from hybridize.study.label.ratings import Refused
-from hybridize.study.store import transaction
+from hybridize.study.store import DatabaseError, transaction
+
+
+def check(connection: sqlite3.Connection, name: str | None) -> None:
+    """See that a round that somebody names is there; null names none.
+
+    Raises:
+        DatabaseError: it is not; the message says which there are.
+    """
+    known = {
+        row[0]
+        for row in connection.execute(
+            "SELECT round FROM item WHERE round IS NOT NULL UNION SELECT round FROM rating WHERE round IS NOT NULL"
+        )
+    }
+    if name is not None and name not in known:
+        raise DatabaseError(f"there is no round {name!r}; there are {', '.join(sorted(known - {''})) or 'none'}")
 
 
 def make_round(connection: sqlite3.Connection, name: str, size: int | None = None, seed: int = 0) -> int:
