@@ -10,7 +10,7 @@ import pytest
 from hybridize.study.history import Blobs, Repository
 from hybridize.study.keyword import Keyword
 from hybridize.study.profile import built_in
-from hybridize.study.sieve import Sieve, stay, unlike
+from hybridize.study.sieve import Sieve, listing, stay, telling, unlike
 from study.histories import History
 
 LINES = [
@@ -66,9 +66,19 @@ def test_it_finds_what_git_finds(tmp_path: Path, seed: int, monkeypatch: pytest.
         expected = repository.run("log", *options, "HEAD", "--", *paths).decode().split()
         shas = repository.commits(["HEAD"])
         with Blobs(repository) as blobs:
-            found = list(Sieve(repository, blobs, pattern, keyword.names, paths).search(shas))
+            found = list(
+                Sieve(repository, blobs, pattern, keyword.names, paths).search(listing(repository, ["HEAD"], paths))
+            )
         assert [sha for sha, _ in found] == shas
         assert [sha for sha, commit in found if commit is not None] == expected
+
+
+@pytest.mark.parametrize("profile", ["tensorflow", "jax", "torch", "numba"])
+def test_fewer_names_tell_of_all(profile: str) -> None:
+    names = Keyword(built_in(profile)).names
+    short = [name.decode() for name in telling(names)]
+    assert len(short) < len(names)
+    assert all(any(part in name for part in short) for name in names)
 
 
 @pytest.mark.parametrize(
@@ -138,4 +148,4 @@ def test_a_clone_without_contents_is_given_up(tmp_path: Path, monkeypatch: pytes
         history.forget(history.git("rev-parse", f"{sha}:a.py"))
     repository = Repository(history.path)
     with Blobs(repository) as blobs, pytest.raises(Exception, match="no file contents in this clone"):
-        list(Sieve(repository, blobs, "tf", ["tf"], ["*.py"]).search(repository.commits(["HEAD"])))
+        list(Sieve(repository, blobs, "tf", ["tf"], ["*.py"]).search(listing(repository, ["HEAD"], ["*.py"])))

@@ -53,7 +53,7 @@ _DIFF: Final = (
 )
 
 
-_SIDES: Final = ("--stdin", "--root", "--always", "--raw", "-r", "-z", "--no-abbrev", "--no-renames", "--format=%x01%H")
+_SIDES: Final = ("--root", "--always", "--raw", "-r", "-z", "--no-abbrev", "--no-renames", "--format=%x01%H")
 
 
 class GitError(Exception):
@@ -200,13 +200,20 @@ def changes(repository: Repository, shas: Sequence[str], paths: Sequence[str]) -
     return _each(shas, [listing, exact], parse_log)
 
 
-def sides(repository: Repository, shas: Sequence[str], wanted: Callable[[bytes], bool]) -> Iterator[Sides | str]:
-    """Each of the commits with what its wanted paths held before and after, renames apart; a bare name as `changes`.
+def sides(repository: Repository, selection: Sequence[str], wanted: Callable[[bytes], bool]) -> Sequence[Sides | str]:
+    """The commits without merges that a selection has, newest first, with what their wanted paths held before and
+    after, renames apart; one whose trees cannot be read as its bare name.
 
     Nothing but trees is read. Paths are looked at here: git would hold each file of a tree against each pattern,
     changed or not.
     """
-    return _each(shas, [repository.command("diff-tree", *_SIDES)], partial(_parse_sides, wanted))
+    parse = partial(_parse_sides, wanted)
+    log = repository.command("log", "--no-merges", "--no-decorate", "--no-notes", "--no-color", *_SIDES, *selection)
+    try:  # one walk; who lists first and then asks for each reads every commit twice
+        return list(_stream(log, "", parse))
+    except GitError:
+        tree = repository.command("diff-tree", "--stdin", *_SIDES)
+        return list(_each(repository.commits(selection), [tree], parse))
 
 
 def _each(

@@ -20,7 +20,7 @@ from hybridize.study.keyword import Keyword
 from hybridize.study.mined import Mined, MinedFile, function_changes, keep_changeset
 from hybridize.study.mined_set import tie, tie_options
 from hybridize.study.profile import Profile
-from hybridize.study.sieve import Sieve
+from hybridize.study.sieve import Sieve, listing, sha_of
 from hybridize.study.store import now, transaction
 from hybridize.study.uses import find_uses
 from hybridize.study.uses_data import EMPTY, FileUses, Outside
@@ -156,12 +156,13 @@ class Miner:
         if done:
             self.result.skipped = True
             return
-        shas = self.repository.commits(selection)
+        commits = listing(self.repository, selection, self.options.paths())
+        shas = [sha_of(commit) for commit in commits]
         done_before = self._done_before(row_id, shas)
         self.result.commits = len(shas) - len(done_before)
         rows = self.connection.execute("SELECT sha FROM changeset WHERE repository_id = ?", (row_id,))
         skip = done_before | {row[0] for row in rows} | self.repository.boundary()
-        left = [sha for sha in shas if sha not in skip]
+        left = [commit for commit in commits if sha_of(commit) not in skip]
         listed, place = json.dumps(selection), {sha: number for number, sha in enumerate(shas, 1)}
         pending: list[Mined] = []
         with Blobs(self.repository) as blobs:

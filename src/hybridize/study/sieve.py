@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from fnmatch import translate
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, repeat
 from typing import Final
 
 from hybridize.study import history
@@ -23,6 +23,8 @@ FILES: Final = 250
 """Files whose contents are asked for at once."""
 CHANGED: Final = 250
 """Changed lines from which on git no longer looks for the shortest comparison."""
+SHORT: Final = 5
+"""Letters that names must begin alike with to be looked for by them alone: fewer stand in too many lines."""
 HOPELESS: Final = 500
 """Files of which no content can be read before the clone is given up."""
 
@@ -39,20 +41,20 @@ class Sieve:
     """
 
     def __init__(
-        self, repository: Repository, blobs: Blobs, pattern: str, names: Iterable[str], paths: Sequence[str]
+        self, repository: Repository, blobs: Blobs, pattern: str, names: Sequence[str], paths: Sequence[str]
     ) -> None:
         self._repository = repository
         self._blobs = blobs
         self._pattern = pattern
         # The same lines come again with every version of a file.
         self._matches = lru_cache(1 << 16)(re.compile(pattern.encode()).search)
-        self._names = tuple(dict.fromkeys(name.encode() for name in names))
+        self._names = telling(names)
         self._paths = paths
         self._unread = 0
         self.lost: set[str] = set()
         """Commits whose files could not be listed."""
 
-    def search(self, shas: Sequence[str]) -> Iterator[tuple[str, RawCommit | None]]:
+    def search(self, listed: Iterable[Sides | str]) -> Iterator[tuple[str, RawCommit | None]]:
         """Each of the commits: with its message and files if it changes a matching line, else (or if lost) without.
 
         One of which some content cannot be read is among the former, for the caller to search what can be.
@@ -60,8 +62,8 @@ class Sieve:
         Raises:
             GitError: no content at all can be read.
         """
-        listed = history.sides(self._repository, shas, _chooser(self._paths))
-        while some := list(islice(listed, TOGETHER)):
+        left = iter(listed)
+        while some := list(islice(left, TOGETHER)):
             passed = self._changing([found for found in some if isinstance(found, Sides)])
             # Most commits end here, and only for the others it matters whether files were renamed.
             named = list(history.changes(self._repository, passed, self._paths))
@@ -69,8 +71,7 @@ class Sieve:
             self.lost.update(found for found in (*some, *named) if isinstance(found, str))
             renamed = {sha for sha, commit in commits.items() if any(file.status == "R" for file in commit.files)}
             wrong = renamed.difference(self.changing([commits[sha] for sha in renamed]))
-            for found in some:
-                sha = found if isinstance(found, str) else found.sha
+            for sha in map(sha_of, some):
                 yield sha, None if sha in wrong else commits.get(sha)
 
     def changing(self, commits: Iterable[RawCommit]) -> list[str]:
@@ -110,17 +111,18 @@ class Sieve:
             return True
         self._unread = -1
         if not before or not after:
-            return bool(self._lines(before or after, one=True))
+            return bool(self._lines(before or after, self._names, one=True))
         parts = unlike(before, after)
-        if not any(name in parts[0] or name in parts[1] for name in self._names):
+        names = [name for name in self._names if name in parts[0] or name in parts[1]]
+        if not names:
             return False
-        old, new = map(self._lines, parts)
+        old, new = (self._lines(part, names) for part in parts)
         return None if old == new and old and not stay(old, *parts) else old != new
 
-    def _lines(self, part: bytes, *, one: bool = False) -> list[bytes]:
-        """The matching lines, in order; only `one` if that will do."""
+    def _lines(self, part: bytes, names: Iterable[bytes], *, one: bool = False) -> list[bytes]:
+        """The matching lines with one of the names, in order; only `one` if that will do."""
         found: dict[int, bytes] = {}
-        for name in self._names:
+        for name in names:
             at = part.find(name)
             while at >= 0:
                 start = part.rfind(b"\n", 0, at) + 1
@@ -132,6 +134,24 @@ class Sieve:
                         return [part[start:end]]
                 at = part.find(name, end)
         return [found[start] for start in sorted(found)]
+
+
+def listing(repository: Repository, selection: Sequence[str], paths: Sequence[str]) -> Sequence[Sides | str]:
+    """The commits that a selection has, newest first, as `Sieve.search` takes them."""
+    return history.sides(repository, selection, _chooser(paths))
+
+
+def sha_of(listed: Sides | str) -> str:
+    """The name of a commit, listed or lost."""
+    return listed if isinstance(listed, str) else listed.sha
+
+
+def telling(names: Sequence[str]) -> tuple[bytes, ...]:
+    """Fewer literals, of which each of the names has one: each costs a search through all that changed."""
+    starts = Counter(name[: name.find("_") + 1] for name in set(names))
+    common = tuple(start for start, count in starts.items() if count > 1 and len(start) > SHORT)
+    short = {next((start for start in common if name.startswith(start)), name): None for name in names}
+    return tuple(name.encode() for name in short if not any(other != name and other in name for other in short))
 
 
 def _chooser(paths: Sequence[str]) -> Callable[[bytes], bool]:
@@ -154,7 +174,7 @@ def stay(lines: Sequence[bytes], before: bytes, after: bytes) -> bool:
     often, also = Counter(olds), Counter(news)
     if any(often[line] != also[line] or often[line] ** 2 > min(len(olds), len(news)) for line in lines):
         return False
-    kept = sum(min(count, also[line]) for line, count in often.items())
+    kept = sum(map(min, often.values(), map(also.get, often, repeat(0))))
     if len(olds) + len(news) - 2 * kept > CHANGED:
         return False
     even = {line for line, count in often.items() if also[line] == count}
@@ -177,12 +197,9 @@ def stay(lines: Sequence[bytes], before: bytes, after: bytes) -> bool:
 def _between(lines: list[bytes], even: Set[bytes], others: Mapping[bytes, int]) -> dict[int, list[bytes]]:
     """The other lines that the other side has, too, by how many of the even ones stand before."""
     found: dict[int, list[bytes]] = {}
-    place = 0
-    for line in lines:
-        if line in even:
-            place += 1
-        elif line in others:
-            found.setdefault(place, []).append(line)
+    for skipped, place in enumerate([place for place, line in enumerate(lines) if line not in even]):
+        if lines[place] in others:
+            found.setdefault(place - skipped, []).append(lines[place])
     return found
 
 
@@ -191,7 +208,8 @@ def unlike(before: bytes, after: bytes) -> tuple[bytes, bytes]:
 
     However lines are compared, a line outside has changed only together with an equal one inside.
     """
-    shorter = min(len(before), len(after))
+    olds, news = len(before), len(after)
+    shorter = min(olds, news)
     low, high = 0, shorter + 1
     while high - low > 1:  # they begin alike for `low` bytes, and not for `high`
         middle = (low + high) // 2
@@ -203,11 +221,11 @@ def unlike(before: bytes, after: bytes) -> tuple[bytes, bytes]:
     end, high = 0, shorter - start + 1
     while high - end > 1:  # and they end alike
         middle = (end + high) // 2
-        if before[len(before) - middle : len(before) - end] == after[len(after) - middle : len(after) - end]:
+        if before[olds - middle : olds - end] == after[news - middle : news - end]:
             end = middle
         else:
             high = middle
-    olds, news = len(before) - end, len(after) - end
+    olds, news = olds - end, news - end
     if (olds > start and before[olds - 1] != 10) or (news > start and after[news - 1] != 10):
         line = before.find(b"\n", olds)
         cut = (line + 1 if line >= 0 else len(before)) - olds

@@ -97,7 +97,7 @@ def issue_item(url: str) -> str:
 def put_text(connection: sqlite3.Connection, oid: str, text: str) -> None:
     """Keep a file's content under git's object name; a second time costs nothing."""
     if connection.execute("SELECT 1 FROM source_text WHERE oid = ?", (oid,)).fetchone() is None:
-        data = zlib.compress(text.encode("utf-8", "surrogatepass"))
+        data = zlib.compress(text.encode("utf-8", "surrogatepass"), 3)  # a tenth larger, in half the time
         connection.execute("INSERT OR IGNORE INTO source_text (oid, text) VALUES (?, ?)", (oid, data))
 
 
