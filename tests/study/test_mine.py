@@ -7,6 +7,7 @@ import io
 import json
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def database(tmp_path: Path) -> sqlite3.Connection:
 
 
 def mine(database: sqlite3.Connection, path: Path, **options: object) -> MineResult:
-    return Miner(database, Repository(path), repository_name(path), MineOptions(**options)).run()  # type: ignore[arg-type]
+    return Miner(database, Repository(path), repository_name(path, None), MineOptions(**options)).run()  # type: ignore[arg-type]
 
 
 def subjects(database: sqlite3.Connection) -> list[str]:
@@ -393,9 +394,9 @@ def test_killed_and_resumed_gives_what_one_run_gives(tmp_path, history, monkeypa
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Miner(resumed, Repository(history.path), repository_name(history.path), MineOptions()).run(stop)
+        Miner(resumed, Repository(history.path), repository_name(history.path, None), MineOptions()).run(stop)
     looked: list[int] = []
-    Miner(resumed, Repository(history.path), repository_name(history.path), MineOptions()).run(
+    Miner(resumed, Repository(history.path), repository_name(history.path, None), MineOptions()).run(
         lambda name, seen, of, kept: looked.append(of)
     )
     assert looked[0] <= 8 - stop_at + 1  # what was looked through is not looked through again
@@ -415,6 +416,19 @@ def test_two_repositories_of_one_name_are_not_mixed_up(database, history, tmp_pa
     other.commit("two", {"a.py": HYBRID + "# 2\n"})
     mine(database, history.path)
     assert "already called" in (mine(database, other.path).error or "")
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_clone_is_called_as_its_remote_and_its_address_kept(history, tmp_path, jobs, capsys):
+    history.commit("one", {"a.py": HYBRID})
+    history.git("remote", "add", "origin", "git@example.org:someone/some.git")
+    other = History.new(tmp_path / "there" / "another")
+    other.commit("two", {"a.py": HYBRID})
+    clones = [str(history.path), str(other.path)]
+    assert command("mine", *clones, "--out", str(tmp_path / "s.db"), "--jobs", jobs) == 0
+    with closing(sqlite3.connect(tmp_path / "s.db")) as found:
+        rows = found.execute("SELECT name, url FROM repository ORDER BY id").fetchall()
+    assert rows == [("someone/some", "https://example.org/someone/some"), ("there/another", None)]
 
 
 def test_a_shared_commit_is_one_item(database, history, tmp_path):

@@ -132,7 +132,8 @@ class Repository:
                 capture_output=True,
                 check=False,
                 env=environment(),
-                preexec_fn=for_children(),
+                # What takes no list is soon done; this is a fork of all that we are.
+                preexec_fn=None if stdin is None else for_children(),
             )
         except OSError as error:
             raise GitError(f"cannot run git: {error}") from error
@@ -151,13 +152,23 @@ class Repository:
         """The commits without merges that a selection has, newest first."""
         return self.run("rev-list", "--no-merges", *selection).decode("ascii").split()
 
-    def boundary(self) -> frozenset[str]:
-        """Commits at which a shallow clone ends: they only look as if they had added every file."""
-        directory = Path(os.fsdecode(self.run("rev-parse", "--absolute-git-dir").rstrip(b"\n")))
+    def ends(self) -> tuple[str, frozenset[str]]:
+        """The commit at HEAD, or nothing, and those at which a shallow clone ends: they only look as if they had added
+        every file.
+
+        Raises:
+            GitError: it is no repository.
+        """
+        ask = ("rev-parse", "--absolute-git-dir")
         try:
-            return frozenset((directory / "shallow").read_text("ascii").split())
+            place, _, head = self.run(*ask, "--quiet", "--verify", "HEAD^{commit}").rstrip(b"\n").rpartition(b"\n")
+        except GitError:
+            place, head = self.run(*ask).rstrip(b"\n"), b""
+        try:
+            shallow = (Path(os.fsdecode(place)) / "shallow").read_text("ascii")
         except (OSError, UnicodeDecodeError):
-            return frozenset()
+            shallow = ""
+        return head.decode("ascii"), frozenset(shallow.split())
 
     def url(self) -> str | None:
         """The web address of `origin`, without credentials, or null."""

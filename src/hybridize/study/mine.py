@@ -120,10 +120,18 @@ ABSENT: Final = Content(b"", Keyword(), False)
 
 
 class Miner:
-    """Mines one repository."""
+    """Mines one repository; `url` is its address on the web, where it has one."""
 
-    def __init__(self, connection: sqlite3.Connection, repository: Repository, name: str, options: MineOptions) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        repository: Repository,
+        name: str,
+        options: MineOptions,
+        url: str | None = None,
+    ) -> None:
         self.connection = connection
+        self.url = url
         self.repository = repository
         self.options = options
         self.keyword = Keyword(options.profile)
@@ -147,9 +155,8 @@ class Miner:
         return self.result
 
     def _run(self, progress: Progress | None) -> None:
-        head = self.repository.resolve("HEAD") or ""
+        head, boundary = self.repository.ends()
         if not head and not self.options.all_refs:
-            self.repository.run("rev-parse", "--absolute-git-dir")
             raise GitError("no commit at HEAD")
         self.result.head = head
         row_id, selection, done = self._begin(head)
@@ -161,7 +168,7 @@ class Miner:
         done_before = self._done_before(row_id, shas)
         self.result.commits = len(shas) - len(done_before)
         rows = self.connection.execute("SELECT sha FROM changeset WHERE repository_id = ?", (row_id,))
-        skip = done_before | {row[0] for row in rows} | self.repository.boundary()
+        skip = done_before | {row[0] for row in rows} | boundary
         left = [commit for commit in commits if sha_of(commit) not in skip]
         listed, place = json.dumps(selection), {sha: number for number, sha in enumerate(shas, 1)}
         pending: list[Mined] = []
@@ -232,7 +239,7 @@ class Miner:
                 " ON CONFLICT (name) DO UPDATE SET path = excluded.path, url = coalesce(excluded.url, url),"
                 " state = 'started', options_json = excluded.options_json, error = NULL,"
                 " commits = CASE WHEN ? THEN commits END, candidates = CASE WHEN ? THEN candidates END",
-                (self.result.name, path, self.repository.url(), self.options.identity(), known, known),
+                (self.result.name, path, self.url, self.options.identity(), known, known),
             )
             found = self.connection.execute("SELECT id FROM repository WHERE name = ?", (self.result.name,)).fetchone()
         return int(found["id"]), selection, False
@@ -361,9 +368,8 @@ def decode_source(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def repository_name(path: Path) -> str:
-    """`owner/name` from the clone's remote if it has one, else its folder's last two names."""
-    url = Repository(path).url()
+def repository_name(path: Path, url: str | None) -> str:
+    """`owner/name` from the address of the clone's remote if it has one, else its folder's last two names."""
     if url:
         return "/".join(url.split("/")[-2:])
     resolved = path.resolve()

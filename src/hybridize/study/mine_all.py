@@ -26,20 +26,21 @@ def mine_all(
         jobs: clones at a time.
         show: told of the progress within a clone, where there is one job.
     """
-    names = [_name(path) for path in paths]
+    urls = [_url(path) for path in paths]
+    names = [repository_name(path, url) for path, url in zip(paths, urls, strict=True)]
     with closing(connect(database)) as connection, transaction(connection):
         for name, path in zip(names, paths, strict=True):
             connection.execute(
                 "INSERT INTO repository (name, path) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, str(path.resolve()))
             )
     if jobs == 1 or len(paths) == 1:
-        for number, (path, name) in enumerate(zip(paths, names, strict=True), 1):
-            yield mine_one(database, path, name, options, _progress(show, f"[{number}/{len(paths)}]"))
+        for number, told in enumerate(zip(paths, names, urls, strict=True), 1):
+            yield mine_one(database, *told, options, _progress(show, f"[{number}/{len(paths)}]"))
     else:
         # Not forks: a connection that is open in the parent must not be used by its children.
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(min(jobs, len(paths)), mp_context=context, initializer=end_with_parent) as pool:
-            tasks = [pool.submit(mine_one, database, *pair, options) for pair in zip(paths, names, strict=True)]
+            tasks = [pool.submit(mine_one, database, *told, options) for told in zip(paths, names, urls, strict=True)]
             try:
                 for task in as_completed(tasks):
                     yield task.result()
@@ -51,18 +52,18 @@ def mine_all(
 
 
 def mine_one(
-    database: Path, path: Path, name: str, options: MineOptions, progress: Progress | None = None
+    database: Path, path: Path, name: str, url: str | None, options: MineOptions, progress: Progress | None = None
 ) -> MineResult:
     """Mine one clone over a connection of its own."""
     with closing(connect(database)) as connection:
-        return Miner(connection, Repository(path), name, options).run(progress)
+        return Miner(connection, Repository(path), name, options, url).run(progress)
 
 
-def _name(path: Path) -> str:
+def _url(path: Path) -> str | None:
     try:
-        return repository_name(path)
+        return Repository(path).url()
     except GitError:
-        return path.name
+        return None
 
 
 def _progress(show: Callable[[str], None], label: str) -> Progress:

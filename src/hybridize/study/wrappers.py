@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Final
 
 from hybridize.study import tree
@@ -32,7 +32,7 @@ class Wrappers:
         self._repository = repository
         self._keyword = keyword
         self._blobs = blobs
-        self._entries = lru_cache(8)(tree.entries)
+        self._entries = lru_cache(8)(partial(tree.entries, sizes=False))
         self._makers: dict[tuple[str, str, int], dict[str, tuple[tuple[str, str], ...]]] = {}
 
     @cached_property
