@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hybridize.study.history import Blobs, Repository
+from hybridize.study.blobs import Blobs
+from hybridize.study.history import Repository
 from hybridize.study.keyword import Keyword
 from hybridize.study.profile import built_in
 from hybridize.study.sieve import Sieve, listing, stay, telling, unlike

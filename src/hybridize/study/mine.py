@@ -14,8 +14,9 @@ from typing import Final
 
 from hybridize.study import notebook, requirements
 from hybridize.study import profile as profiles
+from hybridize.study.blobs import Blobs
 from hybridize.study.bugfix import is_bug_fix
-from hybridize.study.history import Blobs, GitError, RawCommit, RawFile, Repository
+from hybridize.study.history import GitError, RawCommit, RawFile, Repository
 from hybridize.study.keyword import Keyword
 from hybridize.study.mined import Mined, MinedFile, function_changes, keep_changeset
 from hybridize.study.mined_set import tie, tie_options

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
 from hybridize.study import tree
+from hybridize.study.blobs import Blobs
 from hybridize.study.compare import Event, FilePair
-from hybridize.study.history import Blobs, Repository
+from hybridize.study.history import Repository
 from hybridize.study.store import ChangedFile
 from hybridize.study.uses_data import MODULE
 

@@ -15,7 +15,8 @@ from itertools import islice, repeat
 from typing import Final
 
 from hybridize.study import history
-from hybridize.study.history import Blobs, GitError, RawCommit, Repository, Sides
+from hybridize.study.blobs import Blobs
+from hybridize.study.history import GitError, RawCommit, Repository, Sides
 
 TOGETHER: Final = 2_000
 """Commits that are judged before the first of them is told: git is asked once for all of them."""

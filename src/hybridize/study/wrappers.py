@@ -12,7 +12,8 @@ from functools import cached_property, lru_cache, partial
 from typing import Final
 
 from hybridize.study import tree
-from hybridize.study.history import Blobs, GitError, Repository
+from hybridize.study.blobs import Blobs
+from hybridize.study.history import GitError, Repository
 from hybridize.study.keyword import Keyword
 from hybridize.study.uses import find_uses
 from hybridize.study.uses_data import Outside
