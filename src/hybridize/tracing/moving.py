@@ -146,7 +146,8 @@ class Moving:
         place = next((i for i, p in enumerate(frame.code.params) if p.slot == asked[0]), -1)
         if place < 0 or not depth:
             return False
-        if self.entries is not None and self.entries(frame.code):
+        # Who calls a method from elsewhere does so on an object that keeps its settings.
+        if self.entries is not None and self.entries(frame.code) and not (place == 0 and _has_receiver(frame)):
             return True
         for caller, pos in frame.incoming:
             if caller is None or caller is frame or frame.started_by(caller, pos):
@@ -187,6 +188,12 @@ class Moving:
             if lasts and self.is_repeated(writer, pos):
                 return True
         return False
+
+
+def _has_receiver(frame: Frame) -> bool:
+    """Whether the first parameter is the object whose method a function is."""
+    in_class = frame.code.parent is not None and frame.code.parent.kind == "class"
+    return in_class and any(isinstance(o, Inst) for o in frame.args[0])
 
 
 def moving(project: ProjectView) -> Moving:

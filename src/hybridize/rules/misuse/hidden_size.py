@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from hybridize.domain.objects import NONE_V, LibInst, Lit, Value
 from hybridize.facts.static_reads import StaticReads
+from hybridize.library.dialect import SIZE_QUESTIONS
 from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_shape
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
@@ -14,6 +16,9 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import is_true, option
 from hybridize.tracing.layers import is_made
 from hybridize.tracing.views import FunctionView
+
+#: AutoGraph makes a tensor of the `len` of an open size; where it is off, `len` raises for known sizes, too.
+_ASKED: Final = SIZE_QUESTIONS - {"builtins.len"}
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -29,7 +34,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     shapes = _open_shapes(function)
     if not shapes and not relaxed:
         return
-    found = StaticReads(function.project.symbolic).conflicts(
+    found = StaticReads(function.project.symbolic, _ASKED).conflicts(
         function.frames,
         any_rank=None in shapes,
         any_batch=any(shape and shape[0] < 0 for shape in shapes),

@@ -44,6 +44,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     for where, pos in places(function):
         frames = [f for f in function.project.solution.frames.get(where, ()) if not f.gone]
+        if frames and all(is_traced(function.project, frame) for frame in frames):
+            continue  # once for each trace of the graph around it, whose part it becomes
         if where.kind == "class" or (where.kind != "module" and _is_exported(function.project, frames, function.code)):
             continue
         level = None if _is_wasted(function, frames, pos) and not _pays(function, where, pos) else Level.INFO
