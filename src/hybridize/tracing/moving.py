@@ -53,6 +53,8 @@ class Moving:
         """`entries` says of a function that callers whom nobody sees call it again and again, each time with more."""
         self.writes = writes
         self.entries = entries
+        # An object from elsewhere keeps its settings: of what it holds only the program's own objects differ.
+        self._own = Moving(writes) if entries is not None else self
         self._again: dict[Frame, bool] = {}
         self._changing: dict[Frame, frozenset[int]] = {}
 
@@ -129,6 +131,8 @@ class Moving:
             return True
         if isinstance(made, (ir.Global, ir.Cell, ir.Attr)) and self.writes.late_cells(frame, made):
             return True
+        if isinstance(made, ir.Attr) and any(isinstance(o, Inst) for o in frame.vals[made.owner] or ()):
+            return self._own._slot(frame, around, (made.owner, False), depth, seen if self._own is self else set())
         if isinstance(made, ir.Iter) and not around.isdisjoint(index.loops.get(made.position, ())):
             if not _are_few(frame.vals[made.source] or ()):
                 return True
@@ -146,8 +150,7 @@ class Moving:
         place = next((i for i, p in enumerate(frame.code.params) if p.slot == asked[0]), -1)
         if place < 0 or not depth:
             return False
-        # Who calls a method from elsewhere does so on an object that keeps its settings.
-        if self.entries is not None and self.entries(frame.code) and not (place == 0 and _has_receiver(frame)):
+        if self.entries is not None and self.entries(frame.code):
             return True
         for caller, pos in frame.incoming:
             if caller is None or caller is frame or frame.started_by(caller, pos):
@@ -188,12 +191,6 @@ class Moving:
             if lasts and self.is_repeated(writer, pos):
                 return True
         return False
-
-
-def _has_receiver(frame: Frame) -> bool:
-    """Whether the first parameter is the object whose method a function is."""
-    in_class = frame.code.parent is not None and frame.code.parent.kind == "class"
-    return in_class and any(isinstance(o, Inst) for o in frame.args[0])
 
 
 def moving(project: ProjectView) -> Moving:
