@@ -14,6 +14,12 @@ from hybridize.tracing.views import ProjectView
 _STRATEGIES: Final = "tf.distribute."
 _RUN: Final = (".run", ".experimental_run_v2")
 _DISTRIBUTES: Final = ("distribute_dataset", "distribute_datasets_from_function")
+#: Those of which a replica waits for the others where gradients are applied, which no graph inside of theirs does.
+SEVERAL: Final = frozenset(
+    f"tf.distribute.{name}"
+    for name in "MirroredStrategy MultiWorkerMirroredStrategy experimental.CentralStorageStrategy "
+    "experimental.MultiWorkerMirroredStrategy".split()
+)
 _FAR: Final = 20
 _CALLS: Final = 3
 #: Built-in functions that hand on what they are given to go through.
