@@ -408,9 +408,7 @@ FITS = {
 
 
 @pytest.mark.parametrize(("spec", "call", "is_told"), FITS.values(), ids=FITS)
-def test_a_spec_of_one_tensor_takes_no_values_of_replicas(
-    spec: str, call: str, is_told: bool, tmp_path: Path
-) -> None:
+def test_a_spec_of_one_tensor_takes_no_values_of_replicas(spec: str, call: str, is_told: bool, tmp_path: Path) -> None:
     source = DISTRIBUTED.replace("SPEC", spec) + call + "\n"
     assert bool(found(source, "HY270", tmp_path)) is is_told
 

@@ -135,8 +135,9 @@ RULE = Rule(
     summary="Reads a static size or rank that the signature leaves open, or that relaxed retracing makes unknown.",
     details="""Where an `input_signature` says None, or `reduce_retracing` has given up on a size, `x.shape[i]`
 is None in the trace: arithmetic and `range` on it raise, a comparison is silently False. `tf.shape(x)[i]` is
-the size of the call. Give the size in the signature, or read it by `tf.shape`. It is a warning where a size of an
-argument is counted to or computed with, and information where it is handed on or read of another tensor.""",
+the size of the call, and so is `len(x)` where AutoGraph converts it. Give the size in the signature, or read it by
+`tf.shape`. It is a warning where a size of an argument is counted to or computed with, and information where it is
+handed on or read of another tensor.""",
     level=Level.WARNING,
     blocks=frozenset(),
     root=scan,
@@ -206,6 +207,15 @@ import tensorflow as tf
 @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
 def target(x):
     return tf.reduce_sum(x) * x.shape[1]
+r1 = target(tf.ones((3, 2)))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
+def target(x):
+    return tf.reshape(x, [len(x) * 2])
 r1 = target(tf.ones((3, 2)))
 """
         ),

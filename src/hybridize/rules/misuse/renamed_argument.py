@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import NONE_V
+from hybridize.library.dialect import OF_TRACES
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import decorator_keywords, is_true, option
 from hybridize.tracing.views import FunctionView, position_of
 
-#: What a signature makes pointless: there is one trace.
-_OF_TRACES: Final = frozenset({"experimental_relax_shapes", "reduce_retracing"})
 #: The old name, the new one, the first release that has it.
 RENAMED: Final = {
     "experimental_relax_shapes": ("reduce_retracing", (2, 9)),
@@ -42,7 +41,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         first, last = _KNOWN.get(name, ((99, 0), None))
         end = (keyword.end_lineno or keyword.lineno) << 16 | (keyword.end_col_offset or 0)
         shown = ".".join(map(str, release))
-        if signed and name in _OF_TRACES and is_true(option(function, name)):
+        if signed and name in OF_TRACES and is_true(option(function, name)):
             said = f"`{name}` does nothing beside an `input_signature`, by which there is one trace: leave it out"
             yield Hit(position_of(keyword), said, end=end)
         elif new and release >= since:
@@ -59,12 +58,12 @@ RULE = Rule(
     name="renamed-argument",
     category=Category.MISUSE,
     outcome=Outcome.SLOWS,
-    summary="An argument of `tf.function` was renamed, does nothing, or does not exist in the TensorFlow release in use.",
+    summary="An argument of `tf.function` was renamed, does nothing, or does not exist in the release in use.",
     details="""`experimental_relax_shapes` became `reduce_retracing` (2.9) and `experimental_compile` became
 `jit_compile` (2.5). The old names are deprecated: they warn, and a later release will refuse them. Of a project that
 may run on a release which knows the old name alone nothing is said. Beside an `input_signature` there is nothing that
-relaxed retracing could spare: all that fits the signature has one trace. An argument that the release in use does not know
-raises when the module is imported.""",
+relaxed retracing could spare: all that fits the signature has one trace. An argument that the release in use does not
+know raises when the module is imported.""",
     level=Level.INFO,
     blocks=frozenset(),
     root=scan,

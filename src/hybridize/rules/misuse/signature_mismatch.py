@@ -105,7 +105,11 @@ def _distributed(function: FunctionView, site: tuple[Frame, int, Frame], place: 
     """Whether what a dataset of a strategy gives goes to a spec of one tensor: its `element_spec` has one for each."""
     caller, pos, frame = site
     param = frame.code.params[place]
-    if spec is None or not is_spec(spec) or not any(param.slot in replicated(function.project, f) for f in function.frames):
+    if (
+        spec is None
+        or not is_spec(spec)
+        or not any(param.slot in replicated(function.project, f) for f in function.frames)
+    ):
         return ""
     slot = moving(function.project).argument(caller, pos, frame, place)
     return f"`{param.name}` {_REPLICAS}" if slot >= 0 and is_distributed(function.project, caller, slot) else ""

@@ -217,7 +217,8 @@ RULE = Rule(
     summary="A hybrid function is made anew at every call or iteration, and traced each time.",
     details="""The graphs of a hybrid function live in the object that `tf.function` makes. One that is made
 inside a loop or inside a function that is called again starts without any: each call pays for a trace. Make it
-once: at module level, in `__init__`, or keep it where it was made. It is a warning where loops are seen to make
+once: at module level, in `__init__`, or keep it where it was made. What a graph makes is traced with it, once for each
+of its traces, and not told. It is a warning where loops are seen to make
 more than a few of them for a few calls each, and information where nobody sees how often that is (a loop of unknown
 length, beside the place where it is made), or where one call loops in the graph itself.""",
     level=Level.WARNING,
@@ -293,6 +294,20 @@ for i in range(3):
     r = trainer.step(tf.ones(3))
 """,
             target="Trainer.__init__.target",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def outer(x):
+    @tf.function
+    def target(z):
+        return z * 2
+    return target(x) + target(x + 1)
+for i in range(3):
+    r = outer(tf.ones(3))
+""",
+            target="outer.target",
         ),
     ),
     known_problems="""A loop whose length nobody knows is taken for a long one: beside it a function that is made

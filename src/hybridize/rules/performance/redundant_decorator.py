@@ -10,27 +10,27 @@ from hybridize.domain.objects import LibInst
 from hybridize.facts.computation import training_step
 from hybridize.facts.keras_graphs import is_run_by_graph
 from hybridize.facts.model import FunctionKind, Ternary
+from hybridize.library.dialect import OF_TRACES
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import decorator_position, places
 from hybridize.tracing.replicas import SEVERAL
 from hybridize.tracing.views import FunctionView, ProjectView
 
-#: Arguments that only say how often the function is traced, which a graph around it decides.
-_ABOUT_TRACES: Final = frozenset({"reduce_retracing", "experimental_relax_shapes"})
 _OF_OBJECTS: Final = frozenset({FunctionKind.METHOD, FunctionKind.CLASSMETHOD})
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """What runs in graphs of others has a `tf.function` that says nothing more than that, or what it is to accept."""
-    yield from _of_keras(function)
+    step = list(_of_keras(function))
+    yield from step
     covered = function.facts.covered_by_hybrid_callers
     made = function.facts.hybridization
-    if made is None or covered.value is not Ternary.YES or function.project.public.has(function.code):
+    if step or made is None or covered.value is not Ternary.YES or function.project.public.has(function.code):
         return
     found = places(function)
     said = {name for name, _ in made.arguments}.union(made.given)
     # Of methods with a signature, which objects that are saved keep, nothing is said.
-    about = _ABOUT_TRACES if function.facts.kind in _OF_OBJECTS else _ABOUT_TRACES | {"input_signature"}
+    about = OF_TRACES if function.facts.kind in _OF_OBJECTS else OF_TRACES | {"input_signature"}
     if made.is_decorator and not made.conditional and said <= about:
         adds = "no more than the check by its signature" if "input_signature" in said else "nothing"
         message = f"only graphs call it: a decorator of its own adds {adds}"
@@ -42,7 +42,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 
 def _of_keras(function: FunctionView) -> Iterator[Hit]:
-    """A step of a model, which `fit` and the like run in a graph of their own: a strategy takes none that is a graph."""
+    """A step of a model, which `fit` and the like run in a graph of their own: no strategy takes one that is a graph."""
     made, found = function.facts.hybridization, function.project.contracts.override(function.code)
     if made is None or found is None or found.found.contract.mode != "graph" or made.conditional:
         return
@@ -57,7 +57,7 @@ def _of_keras(function: FunctionView) -> Iterator[Hit]:
         said = f"Keras makes a graph of `{name}`, and Keras 2 raises under a strategy where it is a graph already"
         level = Level.WARNING if versions.needs_keras(2) else None
         yield Hit(function.code.position, f"{said}: leave `tf.function` out", level=level, outcome=Outcome.RAISES)
-    elif made.is_decorator and {key for key, _ in made.arguments}.union(made.given) <= _ABOUT_TRACES:
+    elif made.is_decorator and {key for key, _ in made.arguments}.union(made.given) <= OF_TRACES:
         yield Hit(decorator_position(function), f"Keras makes a graph of `{name}`: a decorator of its own adds nothing")
 
 
