@@ -42,7 +42,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 
 def _of_keras(function: FunctionView) -> Iterator[Hit]:
-    """A step of a model, which `fit` and the like run in a graph of their own: no strategy takes one that is a graph."""
+    """A step of a model, which `fit` runs in a graph of its own: no strategy takes one that is a graph already."""
     made, found = function.facts.hybridization, function.project.contracts.override(function.code)
     if made is None or found is None or found.found.contract.mode != "graph" or made.conditional:
         return
