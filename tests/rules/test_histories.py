@@ -448,3 +448,23 @@ def test_eager_code_may_write_anew_what_a_trace_has_left(between: str, is_loud: 
     source = KEPT.replace("BETWEEN", between)
     told = {f.severity.value for f in report_of(source, tmp_path).findings if f.code == "HY601"}
     assert bool(told - {"info"}) is is_loud
+
+
+FOLDS = """\
+def train(rate):
+    model = MAKES
+    @tf.function
+    def step(x):
+        return model(x) * rate
+    for _ in range(2):
+        step(tf.ones((1, 2)))
+model_of_all = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+for i in range(9):
+    train(tf.constant(0.1))
+"""
+
+
+@pytest.mark.parametrize(("makes", "level"), [("tf.keras.layers.Dense(2)", "info"), ("model_of_all", "warning")])
+def test_a_graph_of_what_is_made_beside_it_cannot_be_kept(makes: str, level: str, tmp_path: Path) -> None:
+    told = [f for f in report_of(FOLDS.replace("MAKES", makes), tmp_path).findings if f.code == "HY102"]
+    assert [f.severity.value for f in told] == [level]
