@@ -73,7 +73,7 @@ def _is_wasted(function: FunctionView, frames: list[Frame], pos: int) -> bool:
 
 
 def _is_of_new(frame: Frame, code: Code) -> bool:
-    """Whether a function works on an object that is made beside it, as a model: the next one needs a graph of its own."""
+    """Whether a function works on an object made beside it, as a model: the next one needs a graph of its own."""
     return any(
         instr.name in code.free
         and isinstance(index_of(frame.code).source(instr.value), ir.Call)
