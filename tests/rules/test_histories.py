@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -283,3 +285,186 @@ model.fit(tf.ones((2, 2)), tf.ones((2, 2)))
         f.function.rpartition(":")[2]: f.severity for f in report_of(source, tmp_path).findings if f.code == "HY281"
     }
     assert {name: str(severity) for name, severity in told.items()} == {"area": "info", "bump": "error", "far": "error"}
+
+
+def test_the_length_of_an_open_size_is_a_tensor_to_autograph(tmp_path: Path) -> None:
+    source = """\
+@tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
+def rows(x):
+    return tf.reshape(x, [len(x), x.shape[0] * 2])
+rows(tf.ones([3, 2]))
+"""
+    assert found(source, "HY274", tmp_path) == {3}
+    messages = [each.message for each in report_of(source, tmp_path).findings if each.code == "HY274"]
+    assert all("`.shape`" in message for message in messages)
+
+
+@pytest.mark.parametrize(("decorator", "is_told"), [("@tf.function\n", False), ("", True)])
+def test_what_a_graph_makes_hybrid_is_traced_with_it(decorator: str, is_told: bool, tmp_path: Path) -> None:
+    source = f"""\
+{decorator}def outer(x):
+    @tf.function
+    def inner(y):
+        return tf.tanh(y) + 1.0
+    return inner(x) * inner(x + 1.0)
+for i in range(9):
+    outer(tf.ones(3))
+"""
+    assert bool(found(source, "HY102", tmp_path)) is is_told
+
+
+RELAXED = """\
+import tensorflow as tf
+class Mass:
+    def weigh(self, xs):
+        return self._weights(tf.stack(xs, axis=1))
+    @staticmethod
+    @tf.function(AUTOGRAPH)
+    def _weights(masses):
+        weight = tf.zeros_like(masses[:, 0])
+        for i in range(1, masses.shape[1]):
+            weight += masses[:, i] * weight
+        return weight
+"""
+
+
+def test_what_only_public_functions_call_is_run_by_who_imports_them(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text('from setuptools import setup\nsetup(name="mass", packages=["mass"])\n', "utf-8")
+    (tmp_path / "mass").mkdir()
+    source = RELAXED.replace("AUTOGRAPH", "reduce_retracing=True")
+    (tmp_path / "mass" / "__init__.py").write_text(source, "utf-8")
+    told = [f for f in analyze([tmp_path], Config()).findings if f.code == "HY274"]
+    assert [(f.line, f.severity.value) for f in told] == [(9, "warning")]
+
+
+@pytest.mark.parametrize(("options", "is_offered"), [("", True), (", autograph=False", False)])
+def test_a_loop_over_a_size_of_tensorflow_needs_autograph(options: str, is_offered: bool, tmp_path: Path) -> None:
+    calls = "for n in range(2, 6):\n    Mass().weigh([tf.ones(3)] * n)\n"
+    source = RELAXED.replace("AUTOGRAPH", f"reduce_retracing=True{options}") + calls
+    (tmp_path / "main.py").write_text(source, "utf-8")
+    report = analyze([tmp_path], Config())
+    assert any(f.code == "HY274" for f in report.findings)
+    repaired = [change.code for bundle in report.repairs for change in bundle.repairs]
+    assert ("HY814" in repaired) is is_offered
+
+
+def test_a_size_that_an_object_keeps_is_the_same_at_each_of_its_calls(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text('from setuptools import setup\nsetup(name="cut", packages=["cut"])\n', "utf-8")
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "__init__.py").write_text(
+        """\
+import tensorflow as tf
+class Cut(tf.keras.Model):
+    def __init__(self, size: int):
+        super().__init__()
+        self.size = size
+    def prepare(self):
+        return self([tf.random.normal([1, self.size]), tf.ones([1, self.size])])
+    def prepare_for(self, size: int):
+        return self([tf.random.normal([1, size]), tf.ones([1, size])])
+    @tf.function
+    def call(self, inputs):
+        first, second = inputs
+        return tf.reduce_sum(first * second) * 2.0
+""",
+        "utf-8",
+    )
+    told = [f.line for f in analyze([tmp_path], Config()).findings if f.code == "HY106"]
+    assert told == [9]
+
+
+def test_relaxed_retracing_does_nothing_beside_a_signature(tmp_path: Path) -> None:
+    source = """\
+@tf.function(reduce_retracing=True, input_signature=[tf.TensorSpec([None], tf.float32)])
+def double(x):
+    return x * 2.0
+@tf.function(reduce_retracing=True)
+def triple(x):
+    return x * 3.0
+for n in range(9):
+    double(tf.ones(n))
+    triple(tf.ones(n))
+"""
+    assert found(source, "HY271", tmp_path) == {1}
+
+
+DISTRIBUTED = """\
+strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+data = tf.data.Dataset.from_tensor_slices(tf.ones([8, 3])).batch(4)
+shared = strategy.experimental_distribute_dataset(data)
+@tf.function(input_signature=[SPEC])
+def step(x):
+    return strategy.run(tf.reduce_sum, args=(x,))
+def fit(rows):
+    for i, x in enumerate(rows):
+        step(x)
+"""
+SPEC = "tf.TensorSpec([None, 3], tf.float32)"
+FITS = {
+    "values of replicas": (SPEC, "fit(shared)", True),
+    "a batch for all of them": (SPEC, "fit(data)", False),
+    "the spec of the strategy's dataset": ("shared.element_spec", "fit(shared)", False),
+}
+
+
+@pytest.mark.parametrize(("spec", "call", "is_told"), FITS.values(), ids=FITS)
+def test_a_spec_of_one_tensor_takes_no_values_of_replicas(spec: str, call: str, is_told: bool, tmp_path: Path) -> None:
+    source = DISTRIBUTED.replace("SPEC", spec) + call + "\n"
+    assert bool(found(source, "HY270", tmp_path)) is is_told
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(("spec", "call", "is_told"), FITS.values(), ids=FITS)
+def test_tensorflow_refuses_values_of_replicas_for_a_spec_of_one(spec: str, call: str, is_told: bool) -> None:
+    devices = (
+        "tf.config.set_logical_device_configuration("
+        'tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)\n'
+    )
+    program = HEAD + devices + DISTRIBUTED.replace("SPEC", spec) + call + "\n"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    assert ("PerReplica" in done.stderr and done.returncode != 0) is is_told, done.stderr[-2000:]
+
+
+KEPT = """\
+class Model(tf.Module):
+    def __init__(self):
+        self.kept = None
+    def forward(self, x):
+        self.kept = x * 2.0
+        return self.kept
+    @tf.function
+    def step(self, x):
+        return self.forward(x) + 1.0
+model = Model()
+for i in range(3):
+    model.step(tf.ones(2))
+    BETWEEN
+    print(model.kept)
+"""
+
+
+@pytest.mark.parametrize(("between", "is_loud"), [("model.forward(tf.ones(2))", False), ("pass", True)])
+def test_eager_code_may_write_anew_what_a_trace_has_left(between: str, is_loud: bool, tmp_path: Path) -> None:
+    source = KEPT.replace("BETWEEN", between)
+    told = {f.severity.value for f in report_of(source, tmp_path).findings if f.code == "HY601"}
+    assert bool(told - {"info"}) is is_loud
+
+
+FOLDS = """\
+def train(rate):
+    model = MAKES
+    @tf.function
+    def step(x):
+        return model(x) * rate
+    for _ in range(2):
+        step(tf.ones((1, 2)))
+model_of_all = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+for i in range(9):
+    train(tf.constant(0.1))
+"""
+
+
+@pytest.mark.parametrize(("makes", "level"), [("tf.keras.layers.Dense(2)", "info"), ("model_of_all", "warning")])
+def test_a_graph_of_what_is_made_beside_it_cannot_be_kept(makes: str, level: str, tmp_path: Path) -> None:
+    told = [f for f in report_of(FOLDS.replace("MAKES", makes), tmp_path).findings if f.code == "HY102"]
+    assert [f.severity.value for f in told] == [level]

@@ -63,8 +63,9 @@ _RANK: Final = 1 << 30
 class StaticReads:
     """The reads in the traced extent of functions."""
 
-    def __init__(self, symbolic: Symbolic) -> None:
+    def __init__(self, symbolic: Symbolic, questions: frozenset[str] = SIZE_QUESTIONS) -> None:
         self.symbolic = symbolic
+        self._questions = questions
         self._places: dict[Code, list[ir.Call | ir.Unpack | ir.Attr]] = {}
 
     def conflict(
@@ -117,7 +118,7 @@ class StaticReads:
             if not sure:
                 yield from _of_gradients(frame)
             for instr in self._reads(frame.code):
-                for said, slot, axes in _read(frame, instr):
+                for said, slot, axes in _read(frame, instr, self._questions):
                     if not self.symbolic.symbolic(frame, slot):
                         continue  # of a variable or constant
                     here = Evidence(said, frame.code.path, instr.position >> 16)
@@ -168,7 +169,9 @@ def _has_shape(frame: Frame, slot: int) -> bool:
     return any(isinstance(o, Tensor) and o.shape is not None for o in frame.vals[slot] or ())
 
 
-def _read(frame: Frame, instr: ir.Attr | ir.Call | ir.Unpack) -> Iterator[tuple[str, int, tuple[int, ...] | None]]:
+def _read(
+    frame: Frame, instr: ir.Attr | ir.Call | ir.Unpack, questions: frozenset[str]
+) -> Iterator[tuple[str, int, tuple[int, ...] | None]]:
     """What an instruction reads: a sentence, the slot of the tensor, and the axes (None: all of them)."""
     if isinstance(instr, ir.Attr):
         yield f"reads `.{instr.name}`", instr.owner, _shape_axes(frame, instr)
@@ -178,7 +181,7 @@ def _read(frame: Frame, instr: ir.Attr | ir.Call | ir.Unpack) -> Iterator[tuple[
     elif instr.arguments and not instr.arguments[0][1]:
         first = instr.arguments[0][0]
         for obj in frame.vals[instr.function] or ():
-            if isinstance(obj, Lib) and obj.name in SIZE_QUESTIONS:
+            if isinstance(obj, Lib) and obj.name in questions:
                 axes = _axis_argument(frame, instr) if obj.name in ("builtins.len", "tf.unstack") else None
                 yield f"`{obj.name.removeprefix('builtins.')}` needs the size", first, axes
             elif isinstance(obj, LibInst) and obj.cls.startswith(LAYERS):

@@ -22,6 +22,8 @@ FUNCTION_PARAMETERS: Final = (
 )
 #: Those that say what shapes it is traced for.
 OF_SHAPES: Final = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes"})
+#: Those that only say how often a function is traced.
+OF_TRACES: Final = OF_SHAPES - {"input_signature"}
 #: The beginnings of names of what computes with tensors: functions, methods.
 TENSOR_LIBRARIES: Final = ("tf.", "tensor.", "keras.")
 #: The beginnings of names of packages outside of the index that compute with TensorFlow.

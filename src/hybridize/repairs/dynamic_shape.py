@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Lit, Prim, Tensor
+from hybridize.domain.objects import BOTTOM, Lit, Prim, Tensor
 from hybridize.domain.tensors import is_dynamic
 from hybridize.repairs.bench import Bench, is_tensor
 from hybridize.repairs.edits import TextEdit
@@ -14,6 +14,7 @@ from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExa
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.source import Role
 from hybridize.source.syntax import walk
+from hybridize.tracing.hybridized import is_false
 
 _WHOLE: Final = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 _DIVIDES: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -30,14 +31,14 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         return
     file, tf = opened
     for node in file.at(cause.place):
-        if isinstance(node, ast.Assign) and (unpacked := _unpacked(bench, file, tf, node)) is not None:
+        if isinstance(node, ast.Assign) and (unpacked := _unpacked(bench, cause, file, tf, node)) is not None:
             yield unpacked
             continue
         found = _whole(bench, file, tf, node)
         if found is None:
             continue
         place, source = found
-        maker = _Dynamic(bench, file, tf, source)
+        maker = _Dynamic(bench, cause, file, tf, source)
         maker.replace(place)
         spans = ((file.path, start(node), end(node)),)
         doubt = maker.doubt
@@ -61,7 +62,7 @@ def _whole(bench: Bench, file: SourceFile, tf: str, node: ast.AST) -> tuple[ast.
     return shaped[0], f"{tf}.shape({file.source(tensor)})"
 
 
-def _unpacked(bench: Bench, file: SourceFile, tf: str, node: ast.Assign) -> Change | None:
+def _unpacked(bench: Bench, cause: Cause, file: SourceFile, tf: str, node: ast.Assign) -> Change | None:
     """`n, d = x.shape`: the dims that a graph does not know are read apart, the others stay what they are."""
     tensor, names = _shaped(node.value), node.targets[0]
     if tensor is None or len(node.targets) != 1 or not isinstance(names, (ast.Tuple, ast.List)):
@@ -76,7 +77,7 @@ def _unpacked(bench: Bench, file: SourceFile, tf: str, node: ast.Assign) -> Chan
         if not is_dynamic(dim) or not isinstance(name, ast.Name):
             parts.append(f"{source}.shape[{axis}]")
             continue
-        maker = _Dynamic(bench, file, tf, f"{tf}.shape({source})[{axis}]")
+        maker = _Dynamic(bench, cause, file, tf, f"{tf}.shape({source})[{axis}]")
         maker.name(node, name.id, f"`{name.id}` is used where only a Python number will do")
         parts.append(maker.source)
         edits += maker.edits
@@ -131,8 +132,9 @@ class _Dynamic:
     `doubt`: a condition on the dim, which Python decides where it is known, traces both of its branches afterwards.
     """
 
-    def __init__(self, bench: Bench, file: SourceFile, tf: str, source: str) -> None:
+    def __init__(self, bench: Bench, cause: Cause, file: SourceFile, tf: str, source: str) -> None:
         self.bench = bench
+        self.function = cause.function
         self.file = file
         self.tf = tf
         self.source = source
@@ -155,6 +157,7 @@ class _Dynamic:
             case ast.List() | ast.Tuple() if isinstance(parent.ctx, ast.Load):
                 return self._structure(parent, node, said)
             case ast.Call(func=ast.Name(id="float" | "int" | "max" | "min" as name)) if name not in self.file.bound:
+                self._needs_autograph(said)
                 return self._number(parent, node, name, said)
             case ast.Call() if node in parent.args:
                 return self._argument(parent, said)
@@ -165,6 +168,7 @@ class _Dynamic:
             case ast.BinOp():
                 return self._operand(parent, node, said)
             case ast.Compare(ops=ops) if all(isinstance(o, _ORDERS) for o in ops):
+                self._needs_autograph(said)
                 around = self.file.parents[parent]
                 looped = any(isinstance(n, (ast.For, ast.While)) for n in self.file.around(around))
                 if isinstance(around, (ast.If, ast.While)) and not _leaves(around, _ENDS if looped else _BREAKS):
@@ -178,6 +182,12 @@ class _Dynamic:
                 self.name(parent, name, said)
                 return ""
         raise NotOffered(said)
+
+    def _needs_autograph(self, said: str) -> None:
+        """Raises NotOffered where the function says `autograph=False`: Python asks the tensor for its value then."""
+        made = self.bench.project.solution.world.hybrids.get(self.function, {}).values()
+        if any(is_false(options.get("autograph", BOTTOM)) for options in made):
+            raise NotOffered(said)
 
     def _number(self, call: ast.Call, node: ast.expr, name: str, said: str) -> str:
         """What Python makes of the number: AutoGraph knows `float` and `int`, TensorFlow has its `max` and `min`."""
@@ -213,6 +223,7 @@ class _Dynamic:
         name = ast.unparse(call.func)
         statement = self.file.parents[call]
         if name == "range" and isinstance(statement, ast.For) and statement.iter is call and not _keeps(statement):
+            self._needs_autograph(said)
             return ""
         if name.startswith(f"{self.tf}.") and not name.endswith(_STATIC) and ".keras." not in name:
             return ""

@@ -71,7 +71,8 @@ def _is_doubtful(function: FunctionView, hit: RuleHit) -> bool:
         return True
     if hit.level is Level.ERROR and hit.rule.level is Level.INFO and not is_called(function):
         return True
-    here = hit.path == code.path and code.line <= hit.line <= code.end_line
+    first = min((node.lineno for node in code.decorators), default=code.line)
+    here = hit.path == code.path and first <= hit.line <= code.end_line
     return hit.outcome is Outcome.RAISES and not here and hit.rule.code not in _PLAIN
 
 

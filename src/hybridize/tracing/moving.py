@@ -53,6 +53,8 @@ class Moving:
         """`entries` says of a function that callers whom nobody sees call it again and again, each time with more."""
         self.writes = writes
         self.entries = entries
+        # An object from elsewhere keeps its settings: of what it holds only the program's own objects differ.
+        self._own = Moving(writes) if entries is not None else self
         self._again: dict[Frame, bool] = {}
         self._changing: dict[Frame, frozenset[int]] = {}
 
@@ -129,6 +131,8 @@ class Moving:
             return True
         if isinstance(made, (ir.Global, ir.Cell, ir.Attr)) and self.writes.late_cells(frame, made):
             return True
+        if isinstance(made, ir.Attr) and any(isinstance(o, Inst) for o in frame.vals[made.owner] or ()):
+            return self._own._slot(frame, around, (made.owner, False), depth, seen if self._own is self else set())
         if isinstance(made, ir.Iter) and not around.isdisjoint(index.loops.get(made.position, ())):
             if not _are_few(frame.vals[made.source] or ()):
                 return True

@@ -43,7 +43,21 @@ def is_never_run(function: FunctionView) -> bool:
     project = function.project
     if function.facts.reached or _runs_nothing(project):
         return False
-    return not project.public.has(function.code)
+    return not _is_imported(project, function.code)
+
+
+def _is_imported(project: ProjectView, code: Code) -> bool:
+    """Whether what others import calls a function, by whatever calls."""
+    todo, seen = [code], {code}
+    while todo:
+        each = todo.pop()
+        if project.public.has(each):
+            return True
+        frames = project.solution.frames.get(each, ())
+        callers = {caller.code for frame in frames for caller, _ in frame.incoming if caller is not None} - seen
+        todo += callers
+        seen |= callers
+    return False
 
 
 def _runs_nothing(project: ProjectView) -> bool:

@@ -125,7 +125,7 @@ def left_witness(function: FunctionView, places: Sequence[Place], found: set[Pla
         for frame, position in reads:
             events.use(frame, position, bit, asked)
         for frame, position in writes_of(project).every.get(place, ()) if isinstance(place, Cell) else ():
-            if frame.code not in codes:
+            if frame.code is not function.code:  # what the graph runs, too, writes anew where eager code calls it
                 events.clear(frame, position, bit, asked)
     makers.add(function, bits, asked)
     _add_graphs(project, makers, function, asked)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from hybridize.domain.objects import NONE_V, LibInst, Lit, Value
 from hybridize.facts.static_reads import StaticReads
+from hybridize.library.dialect import SIZE_QUESTIONS
 from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_shape
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
@@ -14,6 +16,9 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import is_true, option
 from hybridize.tracing.layers import is_made
 from hybridize.tracing.views import FunctionView
+
+#: AutoGraph makes a tensor of the `len` of an open size; where it is off, `len` raises for known sizes, too.
+_ASKED: Final = SIZE_QUESTIONS - {"builtins.len"}
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -29,7 +34,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     shapes = _open_shapes(function)
     if not shapes and not relaxed:
         return
-    found = StaticReads(function.project.symbolic).conflicts(
+    found = StaticReads(function.project.symbolic, _ASKED).conflicts(
         function.frames,
         any_rank=None in shapes,
         any_batch=any(shape and shape[0] < 0 for shape in shapes),
@@ -130,8 +135,9 @@ RULE = Rule(
     summary="Reads a static size or rank that the signature leaves open, or that relaxed retracing makes unknown.",
     details="""Where an `input_signature` says None, or `reduce_retracing` has given up on a size, `x.shape[i]`
 is None in the trace: arithmetic and `range` on it raise, a comparison is silently False. `tf.shape(x)[i]` is
-the size of the call. Give the size in the signature, or read it by `tf.shape`. It is a warning where a size of an
-argument is counted to or computed with, and information where it is handed on or read of another tensor.""",
+the size of the call, and so is `len(x)` where AutoGraph converts it. Give the size in the signature, or read it by
+`tf.shape`. It is a warning where a size of an argument is counted to or computed with, and information where it is
+handed on or read of another tensor.""",
     level=Level.WARNING,
     blocks=frozenset(),
     root=scan,
@@ -201,6 +207,15 @@ import tensorflow as tf
 @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
 def target(x):
     return tf.reduce_sum(x) * x.shape[1]
+r1 = target(tf.ones((3, 2)))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
+def target(x):
+    return tf.reshape(x, [len(x) * 2])
 r1 = target(tf.ones((3, 2)))
 """
         ),

@@ -15,10 +15,15 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Param
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.tracing.moving import moving
+from hybridize.tracing.replicas import is_distributed, replicated
 from hybridize.tracing.views import FunctionView
 
 _SHORT: Final = "except in the last batch, which may be smaller (see `drop_remainder`)"
 _SOMETIMES: Final = "in some iteration"
+_REPLICAS: Final = "holds a value for each replica where a strategy has several"
+#: What may happen, and does in some runs only.
+_MAYBE: Final = (_SHORT, _SOMETIMES, _REPLICAS)
 _AXIS: Final = " along axis 0"
 #: Specs of what is not dense.
 _COMPOSITE: Final = {RAGGED: "tf.RaggedTensorSpec", SPARSE: "tf.SparseTensorSpec"}
@@ -81,6 +86,7 @@ def _calls(
             assert given is not None
             value = _passed(caller, pos, params.index(param), param.name) or given[index[param.name]]
             wrong = _mismatch(caller, param, specs.get(param.name), value)
+            wrong = wrong or _distributed(function, (caller, pos, frame), index[param.name], specs.get(param.name))
             if not wrong and param.name not in specs and frame.func is not None:
                 wrong = _other_than_default(param, frame.func, value)
             if wrong:
@@ -90,9 +96,23 @@ def _calls(
                 if _has_signature(function, caller):
                     level = Level.INFO  # whatever defaults it has, its own signature makes tensors of what it passes on
                 said = "converts what this call passes" if level else "rejects this call"
-                said = "may reject this call" if wrong.endswith((_SHORT, _SOMETIMES)) else said
+                said = "may reject this call" if wrong.endswith(_MAYBE) else said
                 yield Hit(pos, f"the signature {said}: {wrong}", path=caller.code.path, level=level)
                 break
+
+
+def _distributed(function: FunctionView, site: tuple[Frame, int, Frame], place: int, spec: Value | None) -> str:
+    """Whether what a dataset of a strategy gives goes to a spec of one tensor: its `element_spec` has one for each."""
+    caller, pos, frame = site
+    param = frame.code.params[place]
+    if (
+        spec is None
+        or not is_spec(spec)
+        or not any(param.slot in replicated(function.project, f) for f in function.frames)
+    ):
+        return ""
+    slot = moving(function.project).argument(caller, pos, frame, place)
+    return f"`{param.name}` {_REPLICAS}" if slot >= 0 and is_distributed(function.project, caller, slot) else ""
 
 
 def _has_signature(function: FunctionView, caller: Frame) -> bool:
@@ -199,7 +219,7 @@ def _is_exact(obj: Obj) -> TypeGuard[Tup | Container]:
 
 
 def _level_of(given: Value, wrong: str, frame: Frame) -> Level | None:
-    if wrong.endswith((_SHORT, _SOMETIMES)):
+    if wrong.endswith(_MAYBE):
         return Level.WARNING
     if wrong.endswith(_NUMBER):  # what is made of it comes back as a tensor too
         numbers = any(isinstance(o, (Lit, Prim)) and o.kind in ("int", "float") for o in frame.ret)
@@ -255,7 +275,8 @@ dtype, another rank, a ragged or sparse tensor for a dense one,
 another size along a fixed axis, None, a
 required parameter that it does not mention. Use None for an axis that varies, or leave the signature
 out. The last batch of a dataset is smaller where the examples
-do not divide evenly (`drop_remainder=True` drops it).""",
+do not divide evenly (`drop_remainder=True` drops it). What the dataset of a strategy gives
+holds a tensor for each replica where there are several: its `element_spec` is a signature for that.""",
     blocks=frozenset(),
     root=scan,
     bad=(

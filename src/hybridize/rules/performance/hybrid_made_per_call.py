@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.objects import Bound, Container, Func, Lib, LibInst, Unknown, Value, Wrapper
+from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Unknown, Value, Wrapper
 from hybridize.facts.origins import call_at
 from hybridize.facts.work import Counts, staged
 from hybridize.flow.frames import Frame
@@ -44,9 +44,12 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     for where, pos in places(function):
         frames = [f for f in function.project.solution.frames.get(where, ()) if not f.gone]
+        if frames and all(is_traced(function.project, frame) for frame in frames):
+            continue  # once for each trace of the graph around it, whose part it becomes
         if where.kind == "class" or (where.kind != "module" and _is_exported(function.project, frames, function.code)):
             continue
-        level = None if _is_wasted(function, frames, pos) and not _pays(function, where, pos) else Level.INFO
+        wasted = _is_wasted(function, frames, pos) and not _pays(function, where, pos)
+        level = None if wasted and not any(_is_of_new(frame, function.code) for frame in frames) else Level.INFO
         if pos in index_of(where).looped:
             if not _is_kept(function.project, frames, function.code):
                 said = "`tf.function` is applied in each iteration, and each is traced anew: apply it before the loop"
@@ -67,6 +70,16 @@ def _is_wasted(function: FunctionView, frames: list[Frame], pos: int) -> bool:
         return False
     made = [(frame, pos) for frame in frames if not is_traced(function.project, frame)]
     return bool(made) and not _goes_on(function) and lifetimes(function.project).is_seen_short(calls, made, _ENDURES)
+
+
+def _is_of_new(frame: Frame, code: Code) -> bool:
+    """Whether a function works on an object made beside it, as a model: the next one needs a graph of its own."""
+    return any(
+        instr.name in code.free
+        and isinstance(index_of(frame.code).source(instr.value), ir.Call)
+        and any(isinstance(o, (Inst, LibInst, Unknown)) for o in frame.vals[instr.value] or ())
+        for instr in index_of(frame.code).of(ir.SetCell)
+    )
 
 
 def _is_handed(frame: Frame, code: Code) -> bool:
@@ -215,9 +228,11 @@ RULE = Rule(
     summary="A hybrid function is made anew at every call or iteration, and traced each time.",
     details="""The graphs of a hybrid function live in the object that `tf.function` makes. One that is made
 inside a loop or inside a function that is called again starts without any: each call pays for a trace. Make it
-once: at module level, in `__init__`, or keep it where it was made. It is a warning where loops are seen to make
+once: at module level, in `__init__`, or keep it where it was made. What a graph makes is traced with it, once for each
+of its traces, and not told. It is a warning where loops are seen to make
 more than a few of them for a few calls each, and information where nobody sees how often that is (a loop of unknown
-length, beside the place where it is made), or where one call loops in the graph itself.""",
+length, beside the place where it is made), where one call loops in the graph itself, or where the graph is one of an
+object that is made beside it, as a model for each fold.""",
     level=Level.WARNING,
     root=scan,
     bad=(
@@ -291,6 +306,20 @@ for i in range(3):
     r = trainer.step(tf.ones(3))
 """,
             target="Trainer.__init__.target",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def outer(x):
+    @tf.function
+    def target(z):
+        return z * 2
+    return target(x) + target(x + 1)
+for i in range(3):
+    r = outer(tf.ones(3))
+""",
+            target="outer.target",
         ),
     ),
     known_problems="""A loop whose length nobody knows is taken for a long one: beside it a function that is made

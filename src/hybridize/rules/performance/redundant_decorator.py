@@ -5,26 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import DIRECT
+from hybridize.domain.objects import LibInst
+from hybridize.facts.computation import training_step
+from hybridize.facts.keras_graphs import is_run_by_graph
 from hybridize.facts.model import FunctionKind, Ternary
+from hybridize.library.dialect import OF_TRACES
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import decorator_position, places
-from hybridize.tracing.views import FunctionView
+from hybridize.tracing.replicas import SEVERAL
+from hybridize.tracing.views import FunctionView, ProjectView
 
-#: Arguments that only say how often the function is traced, which a graph around it decides.
-_ABOUT_TRACES: Final = frozenset({"reduce_retracing", "experimental_relax_shapes"})
 _OF_OBJECTS: Final = frozenset({FunctionKind.METHOD, FunctionKind.CLASSMETHOD})
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
-    """Every known caller is a graph, and `tf.function` says nothing more than that, or what it is to accept."""
+    """What runs in graphs of others has a `tf.function` that says nothing more than that, or what it is to accept."""
+    step = list(_of_keras(function))
+    yield from step
     covered = function.facts.covered_by_hybrid_callers
     made = function.facts.hybridization
-    if made is None or covered.value is not Ternary.YES or function.project.public.has(function.code):
+    if step or made is None or covered.value is not Ternary.YES or function.project.public.has(function.code):
         return
     found = places(function)
     said = {name for name, _ in made.arguments}.union(made.given)
     # Of methods with a signature, which objects that are saved keep, nothing is said.
-    about = _ABOUT_TRACES if function.facts.kind in _OF_OBJECTS else _ABOUT_TRACES | {"input_signature"}
+    about = OF_TRACES if function.facts.kind in _OF_OBJECTS else OF_TRACES | {"input_signature"}
     if made.is_decorator and not made.conditional and said <= about:
         adds = "no more than the check by its signature" if "input_signature" in said else "nothing"
         message = f"only graphs call it: a decorator of its own adds {adds}"
@@ -35,6 +41,32 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         yield Hit(pos, message, path=where.path, evidence=covered.evidence)
 
 
+def _of_keras(function: FunctionView) -> Iterator[Hit]:
+    """A step of a model, which `fit` runs in a graph of its own: no strategy takes one that is a graph already."""
+    made, found = function.facts.hybridization, function.project.contracts.override(function.code)
+    if made is None or found is None or found.found.contract.mode != "graph" or made.conditional:
+        return
+    hybrids = function.project.solution.world.hybrids
+    if any(
+        how in DIRECT and caller.code not in hybrids and not is_run_by_graph(caller, pos)
+        for caller, pos, _, how in function.callers()
+    ):
+        return  # a loop of the project's own calls it
+    name, versions = function.code.name, function.project.versions
+    if versions.may_have_keras(2) and training_step(function.frames) is not None and _has_strategy(function.project):
+        said = f"Keras makes a graph of `{name}`, and Keras 2 raises under a strategy where it is a graph already"
+        level = Level.WARNING if versions.needs_keras(2) else None
+        yield Hit(function.code.position, f"{said}: leave `tf.function` out", level=level, outcome=Outcome.RAISES)
+    elif made.is_decorator and {key for key, _ in made.arguments}.union(made.given) <= OF_TRACES:
+        yield Hit(decorator_position(function), f"Keras makes a graph of `{name}`: a decorator of its own adds nothing")
+
+
+def _has_strategy(project: ProjectView) -> bool:
+    """Whether the program makes a strategy for several replicas."""
+    made = project.solution.world.allocated.values()
+    return project.shared("has strategies", lambda: any(isinstance(o, LibInst) and o.cls in SEVERAL for o in made))
+
+
 RULE = Rule(
     code="HY105",
     name="redundant-decorator",
@@ -43,7 +75,11 @@ RULE = Rule(
     summary="Every caller of a hybrid function is a graph already.",
     details="""Inside a graph a hybrid function is traced into a function call of its own. That hides its
 operations from some optimizations and makes two traces of what could be one; it seldom helps. What a dataset maps is
-part of its graph, too. What a library exports is called from elsewhere, and not told.""",
+part of its graph, too. What a library exports is called from elsewhere, and not told.
+
+`fit`, `evaluate` and `predict` make a graph of the model's `train_step`, `test_step` and `predict_step`. Under a
+`MirroredStrategy` Keras 2 raises where such a step that applies gradients is a graph already ("please avoid decorating
+overridden methods"): a warning, where the program makes such a strategy and runs on Keras 2.""",
     level=Level.INFO,
     blocks=frozenset(),
     root=scan,
@@ -100,6 +136,33 @@ for x in tf.data.Dataset.range(3).map(target):
     r = x
 """,
             line=2,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(1)
+    def call(self, x):
+        return self.dense(x)
+    @tf.function
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self(x) - y) ** 2)
+        weights = self.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        return {"loss": loss}
+with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
+    net = Net()
+    net.compile("sgd")
+net.fit(tf.ones([4, 2]), tf.ones([4, 1]), verbose=0)
+""",
+            target="Net.train_step",
+            line=9,
+            outcome=Outcome.RAISES,
+            needs="keras<3",
         ),
     ),
     good=(

@@ -43,6 +43,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             found = _many(function, caller, pos, frame, index, shapes) or _resized(function, caller, pos, frame, index)
             if found is not None and (not is_relaxed or found.told is Told.APPENDED):
                 message = f"`{param.name}` receives tensors of another size at each call: every size is traced anew"
+                if found.told is Told.MAY_DIFFER:
+                    message = f"`{param.name}` may receive tensors of another size at each call, each traced anew"
                 if found.told is Told.APPENDED:
                     message = f"`{param.name}` receives a longer list at each call: every length is traced anew"
                 seen.add(place)
