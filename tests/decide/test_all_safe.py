@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -272,3 +273,44 @@ def test_tensorflow_names_weights_that_a_graph_makes_without_the_layers_around_i
     graph = space["Block"](name="block")
     graph(tf.ones([1, 4]))
     assert graph.fc.kernel.name.startswith("dense")
+
+
+STEP = """
+    import tensorflow as tf
+
+    def step(model, x):
+        for _ in range(8):
+            x = tf.nn.relu(tf.abs(x) * 1.5) - tf.tanh(x)
+        return model(x)
+"""
+CALLED = """
+import tensorflow as tf
+from waves import step
+
+def test_step():
+    step(tf.keras.Sequential([{layers}]), tf.ones((1, 4)))
+
+def test_again():
+    step(tf.keras.Sequential([{layers}]), tf.ones((1, 4)))
+"""
+DENSE = "tf.keras.layers.Dense(3)"
+
+
+@pytest.mark.parametrize(("layers", "expected"), [(DENSE, False), (f"tf.keras.Input((4,)), {DENSE}", True)])
+def test_a_graph_of_a_library_makes_no_weights_of_what_it_is_given(layers: str, expected: bool, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow>=2.16\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_waves.py").write_text(CALLED.format(layers=layers))
+    found = functions(tmp_path, STEP, package=True)
+    assert is_converted(found["step"]) == expected
+
+
+@pytest.mark.tensorflow
+def test_tensorflow_makes_weights_of_the_first_model_that_a_graph_is_given_only() -> None:
+    tf = pytest.importorskip("tensorflow")
+    space: dict[str, Any] = {}
+    exec(textwrap.dedent(STEP), space)
+    step, x = tf.function(space["step"]), tf.ones([1, 4])
+    assert step(tf.keras.layers.Dense(3), x).shape == (1, 3)
+    with pytest.raises(ValueError, match=r"singleton tf\.Variable|non-first call"):
+        step(tf.keras.layers.Dense(3), x)

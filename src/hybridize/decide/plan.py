@@ -15,12 +15,12 @@ from hybridize.decide.confidence import Confidences, suffices
 from hybridize.decide.coverage import Coverage
 from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import WHOLLY, Gains
+from hybridize.decide.made_weights import made_weights
 from hybridize.decide.mistakes import Mistakes
 from hybridize.decide.model import Action, Confidence, Decision, FunctionReport, Status
 from hybridize.decide.passed_variables import kept_variable, stages
 from hybridize.decide.pointless import removes_for_nothing
 from hybridize.decide.removals import Removals
-from hybridize.decide.renamed_weights import renamed_weights
 from hybridize.decide.sessions import Sessions
 from hybridize.domain.calls import BY_OTHERS
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown
@@ -423,7 +423,7 @@ class _Chooser:
         project, opened = self.basis.scanner.project, self.basis.roles.of(code.path) is Role.LIBRARY
         kept = kept_variable(project, frames, project.solution.world.hybrids) if opened else None
         asked = opened or self.basis.roles.is_test(code.path)
-        if kept := kept or (renamed_weights(project, frames) if asked else None):
+        if kept := kept or (made_weights(project, frames, facts.kind, opened) if asked else None):
             return status_of(facts, "covered", kept.message, (kept,))
         calls = sorted(self.basis.frequency.calls.get(code, {}).values(), key=lambda c: (c.caller.path, c.position))
         graphs = [c for c in calls if c.how not in BY_OTHERS and self.graphs.get(c.caller, 0.0) > 0]
