@@ -16,6 +16,7 @@ from hybridize.study import profile as profiles
 from hybridize.study.mined_set import SetError, moment, profile_of, tie, tie_options
 from hybridize.study.profile import Profile, ProfileError
 from hybridize.study.store import DatabaseError, connect, record_provenance
+from hybridize.workers import available
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +53,13 @@ def _add_mine(subparsers: Any) -> None:
     parser.add_argument("--all-refs", action="store_true", help="all branches and tags, not only what HEAD reaches")
     parser.add_argument("--since", metavar="DATE", help="only commits from this day on (YYYY-MM-DD, or with time; UTC)")
     parser.add_argument("--until", metavar="DATE", help="only commits up to the end of this day")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="histories mined at once (default: 1)")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=available(),
+        metavar="N",
+        help="histories mined at once (default: one for each processor)",
+    )
     parser.add_argument("--dataset", default="", metavar="NAME", help="a name for where these repositories come from")
     parser.set_defaults(study_run=run_mine)
 
