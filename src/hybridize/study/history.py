@@ -125,8 +125,7 @@ class Repository:
                 capture_output=True,
                 check=False,
                 env=environment(),
-                # What takes no list is soon done; this is a fork of all that we are.
-                preexec_fn=None if stdin is None else for_children(),
+                preexec_fn=for_children(),
             )
         except OSError as error:
             raise GitError(f"cannot run git: {error}") from error
