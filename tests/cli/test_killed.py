@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -181,20 +182,23 @@ def test_check_with_workers(command: Started) -> None:
     assert len(names(command.project)) == 60
 
 
-def test_a_study_that_mines(command: Started) -> None:
+@pytest.mark.parametrize("clones", [["."], [".", "../other"]])
+def test_a_study_that_mines(command: Started, clones: list[str]) -> None:
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(command.project)]
     subprocess.run([*git, "init", "-q"], check=True)
     for i in range(3):
         (command.project / "a.py").write_text(f"import tensorflow as tf\nf = tf.function(lambda x: x + {i})\n")
         subprocess.run([*git, "add", "."], check=True)
         subprocess.run([*git, "commit", "-q", "-m", f"tf.function {i}"], check=True)
+    shutil.copytree(command.project, command.project.parent / "other")
     # A git that takes its time: nothing on a pipe tells it that nobody listens.
     tools = command.project.parent / "tools"
     tools.mkdir()
-    (tools / "git").write_text("#!/bin/sh\ntouch ../slow\nexec sleep 600\n")
+    slow = f'case "$*" in *" log "*) touch "{command.project.parent}/slow"; exec sleep 600;; esac'
+    (tools / "git").write_text(f'#!/bin/sh\n{slow}\nexec "{shutil.which("git")}" "$@"\n')
     (tools / "git").chmod(0o755)
     database = command.project.parent / "study.db"
-    command.start("study", "mine", "--out", str(database), ".", PATH=f"{tools}{os.pathsep}{os.environ['PATH']}")
+    command.start("study", "mine", "--out", str(database), *clones, PATH=f"{tools}{os.pathsep}{os.environ['PATH']}")
     command.until((command.project.parent / "slow").exists)
     assert command.children()
     assert command.kill() == []

@@ -367,7 +367,8 @@ def content(path: Path) -> list[tuple[object, ...]]:
     return [tuple(row) for row in connect(path).execute(query)]
 
 
-def test_one_job_and_two_give_equal_results(tmp_path, capsys):
+def test_one_job_and_two_give_equal_results(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(cli_mine, "PROGRESS_SECONDS", 0.0)
     clones = []
     for name in ("a", "b", "c"):
         history = History.new(tmp_path / "owner" / name)
@@ -376,6 +377,8 @@ def test_one_job_and_two_give_equal_results(tmp_path, capsys):
         clones.append(str(history.path))
     for jobs in ("1", "2"):
         assert command("mine", *clones, "--out", str(tmp_path / f"{jobs}.db"), "--jobs", jobs) == 0
+        told = capsys.readouterr().err
+        assert all(f"[{n}/3] owner/{name}: 2 of 2 commits" in told for n, name in enumerate("abc", 1))
     assert content(tmp_path / "1.db") == content(tmp_path / "2.db")
     # Three equal commits are one item, of the clone that was named first.
     assert [row[1] for row in content(tmp_path / "2.db") if row[3] == "shared"] == ["owner/a"]
