@@ -159,13 +159,18 @@ def call_if_killed(function: str, argument: str) -> Callable[[], None]:
     return lambda: _GUARD.drop([key])
 
 
-def end_with_parent() -> None:
-    """Has the system end this process when its parent's thread that made it ends, where the system can do that."""
+def end_with_parent(parent: int | None = None) -> None:
+    """Has the system end this process when its parent's thread that made it ends, where the system can do that.
+
+    `parent` is its number, where it is known: if it has ended before the system is told, this process ends here.
+    """
     if sys.platform == "linux":
         import ctypes
 
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_DEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if parent is not None and os.getppid() != parent:
+            os._exit(1)
 
 
 def for_children() -> Callable[[], None] | None:
@@ -174,8 +179,15 @@ def for_children() -> Callable[[], None] | None:
         return None
     import ctypes
 
-    library = ctypes.CDLL(None)  # loaded here: between fork and exec as little as may be is done
-    return lambda: library.prctl(_DEATHSIG, signal.SIGKILL, 0, 0, 0)
+    # Made here: between fork and exec as little as may be is done.
+    library, parent = ctypes.CDLL(None), os.getpid()
+
+    def ends() -> None:
+        library.prctl(_DEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # we have been killed before that
+            os._exit(1)
+
+    return ends
 
 
 def _serve() -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import closing
+from functools import partial
 from multiprocessing.managers import SyncManager
 from pathlib import Path
 from queue import Queue
@@ -74,8 +75,9 @@ def _side_by_side(
     context = multiprocessing.get_context("spawn")
     # Where the system has addresses that are no files, nothing is left of it if we are killed.
     manager = SyncManager(f"\0hybridize-{os.urandom(12).hex()}" if sys.platform == "linux" else None, ctx=context)
-    manager.start(end_with_parent)
-    with manager, ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent) as pool:
+    ending = partial(end_with_parent, os.getpid())
+    manager.start(ending)
+    with manager, ProcessPoolExecutor(jobs, mp_context=context, initializer=ending) as pool:
         said: Queue[str] = manager.Queue()
         left: set[Future[MineResult]] = {pool.submit(mine_one, *each, said.put) for each in told}
         try:
