@@ -22,26 +22,17 @@ from hybridize.tracing.views import ProjectView
 
 def made_weights(project: ProjectView, frames: Iterable[Frame], kind: FunctionKind, opened: bool) -> Evidence | None:
     """A layer whose weights the graph of a function would be the first to make; `opened`: for any callers."""
-    return _renamed(project, frames) or (_given_unbuilt(project, frames, kind) if opened else None)
-
-
-def _renamed(project: ProjectView, frames: Iterable[Frame]) -> Evidence | None:
-    for frame in frames if project.versions.may_have_keras(2) else ():
-        built = lazily_built(project, frame)
-        if built is not None:
-            pos, layer = built
-            said = f"makes the weights of {layer}, whose names would lose those of the layers around it"
-            return Evidence(said, frame.code.path, pos >> 16 or frame.code.line)
-    return None
-
-
-def _given_unbuilt(project: ProjectView, frames: Iterable[Frame], kind: FunctionKind) -> Evidence | None:
     own = int(kind is FunctionKind.METHOD)  # `self` has a graph of its own
+    renamed = project.versions.may_have_keras(2)
+    why = (
+        "whose names would lose those of the layers around it"
+        if renamed
+        else "which it is given: it could not for the next one"
+    )
     for frame in frames:
-        given = any(is_lazy(project, obj) for value in frame.args[own:] for obj in value)
-        built = lazily_built(project, frame) if given else None
+        asked = renamed or (opened and any(is_lazy(project, obj) for value in frame.args[own:] for obj in value))
+        built = lazily_built(project, frame) if asked else None
         if built is not None:
             pos, layer = built
-            said = f"makes the weights of {layer}, which it is given: it could not for the next one"
-            return Evidence(said, frame.code.path, pos >> 16 or frame.code.line)
+            return Evidence(f"makes the weights of {layer}, {why}", frame.code.path, pos >> 16 or frame.code.line)
     return None
