@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,12 +15,14 @@ from hybridize.decide.preconditions import Options, decide, finding, findings
 from hybridize.decide.signatures import Signatures
 from hybridize.decide.suppress import Suppressions
 from hybridize.facts.callgraph import called_functions
-from hybridize.facts.collect import Collector, FactOptions
+from hybridize.facts.collect import Collector, FactOptions, identifier
 from hybridize.facts.model import Mode, Ternary
 from hybridize.flow.solve import FlowOptions, Solution, Solver
-from hybridize.program.build import Program
+from hybridize.program.build import ModuleSource, Program
+from hybridize.program.edited import Edited
 from hybridize.program.ir import Code
-from hybridize.records import replace
+from hybridize.program.lowering import walk_codes
+from hybridize.records import dataclass, replace
 from hybridize.rules.assumed import settled
 from hybridize.rules.model import RuleHit
 from hybridize.rules.registry import all_rules
@@ -36,8 +38,25 @@ if TYPE_CHECKING:
 _SUGGESTED = "HY110"
 #: What is told of places that run eagerly only.
 _OUTSIDE = (_SUGGESTED, "HY106", "HY107")
+#: So many functions above one that was edited are judged with it.
+_MOST_ABOVE = 12
 #: Called with a phase, how much of it is done, and how much there is (0: not known).
 Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What is found of some functions after an edit.
+
+    `asked` are the functions that it is about (ids), of which it may be another's to say something, and some may be
+    gone. `functions` have no plan: each comes with whether what is decided about it, and why, is as it was. Places are
+    in the text that `program.edited` makes.
+    """
+
+    asked: frozenset[str]
+    functions: tuple[tuple[FunctionReport, bool], ...]
+    findings: tuple[Finding, ...]
+    bundles: tuple[Bundle, ...]
 
 
 class Deciding:
@@ -46,6 +65,7 @@ class Deciding:
     def __init__(self, program: Program, config: Config, inputs: Inputs) -> None:
         self.program = program
         self.config = config
+        self._inputs = inputs
         self.versions = inputs.versions
         self._said: Callable[[], None] = lambda: None
         self.mistakes = Mistakes(lambda: self._said())
@@ -59,6 +79,7 @@ class Deciding:
         self._pairs = program.functions()
         self._reports: dict[int, FunctionReport] = {}
         self._broken: dict[int, tuple[FunctionView, list[RuleHit]]] = {}
+        self._solved: tuple[Solver, Solution] | None = None  # as it was last
 
     def run(self, progress: Progress | None, *, repairs: bool) -> None:
         """Decides about every function; `repairs` are looked for last."""
@@ -74,20 +95,68 @@ class Deciding:
         if progress is not None:
             solver.engine.tick = lambda runs: progress("solving: functions run", runs, 0)
         first = solver.solve_entries()
+        self._solved = solver, first
         yield "entries solved"
         with active():
-            self._judge(first, first.reached, progress, entries=True)
+            self._judge(first, self._share(first.reached, entries=True), progress)
         yield "entries judged"
         second = solver.solve_rest(first)
+        self._solved = solver, second
         yield "all solved"
         with active():
-            judged = self._judge(second, first.reached, progress, entries=False)
+            judged = self._judge(second, self._share(first.reached, entries=False), progress)
         yield "all judged"
         if progress is not None:
             self._said = partial(progress, "planning", 0, 0)
         with active():
             self._conclude(first.reached, *judged, repairs=repairs)
         yield "planned"
+
+    def again(self, edits: Sequence[Edited], *, entries: bool) -> Again:
+        """Decides anew about functions whose bodies edits have changed, those in them, and those that may show it.
+
+        It does so as of the last phase: `entries` says whether that was the one of the functions that the program comes
+        to, and it is about these, or else about the others. Nothing else can be done with this one afterwards.
+        """
+        assert self._solved is not None
+        solver, last = self._solved
+        changed = [each for edit in edits for each in edit.changed]
+        inside = {code for old, _ in changed for code in walk_codes(old)}
+        shown = self._shown_above(last, inside)
+        asked = frozenset(_identity(*pair) for pair in self._pairs if pair[1] in inside or pair[1] in shown)
+        before = {_identity(*self._pairs[i]): each for i, each in self._reports.items()}
+        solved = solver.solve_again(last, changed, entries=entries)
+        self.program.modules.update((edit.module.info.id, edit.module) for edit in edits)
+        now = Deciding(self.program, self.config, self._inputs)
+        wanted = shown | {code for old, _ in changed for code in walk_codes(old)}
+        share = [i for i in now._share(solved.reached, entries=entries) if now._pairs[i][1] in wanted]
+        with solver.session.active():
+            _, scanner = now._judge(solved, share)
+            fails = awaited(scanner.project)
+            now.findings = [each for each in now.findings if not fails.has(each.path, each.line)]
+            now._repair(scanner.project, [])
+        judged = [now._reports[i] for i in share if i in now._reports]
+        found = tuple((each, _is_same(each, before.get(each.facts.id))) for each in judged)
+        return Again(asked, found, tuple(distinct(now.findings)), tuple(now.bundles))
+
+    def _shown_above(self, solved: Solution, inside: set[Code]) -> set[Code]:
+        """The nearest functions that have some others called, and of which a report says more than why they stay."""
+        told = {each.function for each in self.findings}
+        shown = {
+            self._pairs[i][1]
+            for i, each in self._reports.items()
+            if each.facts.mode is Mode.HYBRID or each.decision.action is not Action.KEEP or each.facts.id in told
+        }
+        found: set[Code] = set()
+        seen, todo = set(inside), [*inside]
+        for code in todo:
+            for caller in {caller.code for frame in solved.frames.get(code, ()) for caller in frame.callers}:
+                if caller not in seen and len(found) < _MOST_ABOVE:
+                    seen.add(caller)
+                    todo.append(caller)
+                    if caller in shown:
+                        found.add(caller)
+        return found
 
     def _conclude(self, reached: set[Code], collector: Collector, scanner: Scanner, *, repairs: bool) -> None:
         """Plans, looks for repairs, and leaves out what they and the plan make idle to tell."""
@@ -106,7 +175,7 @@ class Deciding:
         if repairs:
             steps = [h for h in rest if h.rule.code == _SUGGESTED and not planned.in_graph(h.path, h.line)]
             self._repair(scanner.project, steps)
-        self.findings = _distinct(self.findings)
+        self.findings = distinct(self.findings)
         ids = {self._pairs[i][1]: each.facts.id for i, each in self._reports.items()}
         self.calls = [
             Call(ids.get(caller, "") if caller is not None else "", ids[callee], path, line)
@@ -114,10 +183,14 @@ class Deciding:
             if callee in ids and (caller is None or caller in ids)
         ]
 
+    def _share(self, reached: set[Code], *, entries: bool) -> list[int]:
+        """The functions that the program comes to, or the others."""
+        return [i for i, (_, code) in enumerate(self._pairs) if (code in reached) == entries]
+
     def _judge(
-        self, solved: Solution, reached: set[Code], progress: Progress | None, *, entries: bool
+        self, solved: Solution, share: Sequence[int], progress: Progress | None = None
     ) -> tuple[Collector, Scanner]:
-        """Decides about the functions that the program comes to, or about the others."""
+        """Decides about some functions."""
         config, suppressions, pairs = self.config, self._suppressions, self._pairs
         if progress is not None:
             self._said = lambda: progress("deciding", len(self._reports), len(pairs))
@@ -126,11 +199,11 @@ class Deciding:
         scanner = Scanner(solved, self.versions, self._roles, self._said)
         scanner.project.effects = collector.effects
         views: dict[int, FunctionView] = {}
-        for i, (module, code) in enumerate(pairs):
-            if (code in reached) == entries:
-                facts = self.mistakes.spare(code, partial(collector.facts, module, code))
-                if facts is not None:
-                    views[i] = scanner.view(code, solved.frames.get(code, []), facts)
+        for i in share:
+            module, code = pairs[i]
+            facts = self.mistakes.spare(code, partial(collector.facts, module, code))
+            if facts is not None:
+                views[i] = scanner.view(code, solved.frames.get(code, []), facts)
         every = suppressions.any or solved.world.is_small
         asked = [i for i, view in views.items() if _may_be_graph(view, every=every)]
         # What blocks nothing is told of hybrid functions only; it may still be what a comment silences.
@@ -199,6 +272,19 @@ class Deciding:
         self.findings = _with_fixes(self.findings, self.bundles)
 
 
+def _identity(module: ModuleSource, code: Code) -> str:
+    """The id of a function."""
+    return f"{module.info.id}:{identifier(code)}"
+
+
+def _is_same(now: FunctionReport, before: FunctionReport | None) -> bool:
+    """Whether the same is decided about a function, for the same reasons."""
+    if before is None or now.decision.precondition != before.decision.precondition:
+        return False
+    said, known = ([(s.code, s.message) for s in each.statuses] for each in (now, before))
+    return now.decision.action is before.decision.action and said == known
+
+
 def _in_tests(found: list[Finding], roles: Roles, function: str = "") -> list[Finding]:
     """Findings; those in tests and of their functions as information: it may be what is tested, and costs little."""
     return [
@@ -250,7 +336,7 @@ def _may_be_graph(view: FunctionView, *, every: bool) -> bool:
     return Ternary.YES in (facts.updates_variables.value, facts.reads_variables.value) or view.takes_data
 
 
-def _distinct(found: list[Finding]) -> list[Finding]:
+def distinct(found: Iterable[Finding]) -> list[Finding]:
     """One finding for each place and rule: that of the nearest function for which it is more than information."""
     best: dict[tuple[str, str, int, int], Finding] = {}
     for each in sorted(found, key=lambda f: (f.severity is Severity.INFO, len(f.evidence))):

@@ -7,7 +7,7 @@ given back, and the part is analyzed again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 from hybridize.decide.model import Call, FileError, Finding, PartReport, Status
 from hybridize.domain.places import moved_words
@@ -16,7 +16,6 @@ from hybridize.records import replace
 from hybridize.regex import regex
 from hybridize.repairs.edits import Place, TextEdit
 from hybridize.repairs.model import Bundle, Proposed
-from hybridize.source.spacing import Moved
 
 #: So many lines around a change of a repair are looked at by those who write it, or less.
 _AROUND: Final = 3
@@ -24,6 +23,24 @@ _AROUND: Final = 3
 _WITHOUT: Final = regex(r"(?:\b(?:str|int|float|bool|bytes|None|tuple|dict)\b|[\[\], .|])+")
 #: What holds no place, however deep it goes.
 _PLAIN: Final = (str, int, float, bytes, bool, type(None))
+
+
+T = TypeVar("T")
+
+
+class Moves(Protocol):
+    """Where the lines of a file are now (`source.spacing.Moved`)."""
+
+    added: int
+
+    def line(self, old: int) -> int | None:
+        """Where a line of code is now; None where that cannot be told."""
+
+    def near(self, old: int) -> int:
+        """Where a line is now, whatever stands on it."""
+
+    def is_same(self, first: int, last: int) -> bool:
+        """Whether what stands between two lines, and around them, is as it was."""
 
 
 class Lost(Exception):
@@ -37,9 +54,9 @@ class Mover:
         moves: of the files whose lines have moved, by path.
     """
 
-    def __init__(self, moves: Mapping[str, Moved]) -> None:
+    def __init__(self, moves: Mapping[str, Moves]) -> None:
         self._moves = moves
-        self._named: dict[str, list[Moved]] = {}
+        self._named: dict[str, list[Moves]] = {}
         for path, each in moves.items():
             self._named.setdefault(path.rpartition("/")[2], []).append(each)
         self._evidence: dict[int, Evidence] = {}
@@ -62,20 +79,29 @@ class Mover:
         except Lost:
             return None
 
+    def each(self, found: T) -> T | None:
+        """One thing that was found as it is now; None where some line of it cannot be told."""
+        try:
+            moved: T = self._any(found)
+        except Lost:
+            return None
+        return moved
+
     def _check(self, report: PartReport) -> None:
         """Raises Lost where a repair may have been written otherwise."""
         ends = {each.facts.id: each.facts.end_line for each in report.functions}
-        todo = [*report.repairs]
-        while todo:
-            bundle = todo.pop()
-            places = [(bundle.path, bundle.line, ends.get(bundle.function, bundle.line))]
-            places += [(e.path, e.start[0], e.end[0]) for each in bundle.repairs for e in each.edits]
-            for path, first, last in places:
-                moved = self._moves.get(path)
-                if moved is not None and not moved.is_same(first - _AROUND, last + _AROUND):
-                    raise Lost
-            if bundle.otherwise is not None:
-                todo.append(bundle.otherwise)
+        for bundle in report.repairs:
+            if not self.stands(bundle, ends.get(bundle.function, bundle.line)):
+                raise Lost
+
+    def stands(self, bundle: Bundle, end: int) -> bool:
+        """Whether the lines that repairs were written for are as they were, to the `end` of their function."""
+        places = [(bundle.path, bundle.line, end)]
+        places += [(e.path, e.start[0], e.end[0]) for each in bundle.repairs for e in each.edits]
+        return all(
+            path not in self._moves or self._moves[path].is_same(first - _AROUND, last + _AROUND)
+            for path, first, last in places
+        ) and (bundle.otherwise is None or self.stands(bundle.otherwise, end))
 
     def _all(self, each: tuple[Any, ...]) -> tuple[Any, ...]:
         moved = self._any(each)
@@ -186,7 +212,7 @@ class Mover:
 
         return replace(edit, start=place(edit.start), end=place(edit.end))
 
-    def _line(self, moved: Moved, line: int) -> int:
+    def _line(self, moved: Moves, line: int) -> int:
         found = moved.line(line)
         if found is None:
             raise Lost

@@ -84,6 +84,12 @@ class Session:
         self._joins = Joins()
         self._tables: defaultdict[Table[Any, Any], dict[Any, Any]] = defaultdict(dict)
 
+    def forget(self, subject: object) -> None:
+        """Drops what was found of something, and of it together with others: it is no longer what it was."""
+        for noted in self._tables.values():
+            for key in [k for k in noted if k is subject or (type(k) is tuple and any(e is subject for e in k))]:
+                del noted[key]
+
     @contextmanager
     def active(self) -> Iterator[None]:
         """Makes this the session in force while the block runs. Analyses of other threads wait for its end."""

@@ -13,6 +13,7 @@ from hybridize.config import Config
 from hybridize.domain.calls import How
 from hybridize.domain.objects import BOTTOM, NONE_V, Class, Func, Inst, Mod, Obj, Value, Wrapper, unknown
 from hybridize.domain.session import Session
+from hybridize.flow.bodies import replace_bodies
 from hybridize.flow.classes import bases_after
 from hybridize.flow.contexts import LEVEL_LIMIT, SMALL_LIMIT
 from hybridize.flow.engine import Engine
@@ -90,6 +91,27 @@ class Solver:
         """The second phase: functions that nothing reached, each called with unknown arguments."""
         with self.session.active():
             return self._solve_rest(first)
+
+    def solve_again(self, last: Solution, changed: Sequence[tuple[Code, Code]], *, entries: bool) -> Solution:
+        """The last phase once more, for functions with other bodies: each comes with the code that it takes over.
+
+        `entries`: the last phase was the first one.
+        """
+        with self.session.active():
+            for old, _ in changed:
+                for code in walk_codes(old):
+                    self.session.forget(code)
+            replace_bodies(self.engine, changed)
+            solution = self._solution()
+            if not entries:
+                inner = {code for old, _ in changed for code in walk_codes(old)} - solution.reached
+                for func in self.all_functions():
+                    if func.code in inner:
+                        self.call_unknown(func)
+                self.engine.solve()
+                solution = self._solution()
+                solution.reached = last.reached
+            return solution
 
     def _solve_entries(self) -> Solution:
         engine = self.engine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, Final
 
 from hybridize.program.instruction import Block
 from hybridize.records import dataclass, field
@@ -75,6 +75,15 @@ class Code:
     def __repr__(self) -> str:
         return f"<code {self.path}:{self.qualname}>"
 
+    def become(self, other: Code) -> None:
+        """Takes over what another code is, where both are the same function of the same parent."""
+        parent = self.parent
+        for name in _SLOTS:
+            setattr(self, name, getattr(other, name))
+        self.parent = parent
+        for child in self.children:
+            child.parent = self
+
     @property
     def line(self) -> int:
         """The line of `def`, from 1."""
@@ -84,3 +93,6 @@ class Code:
     def column(self) -> int:
         """The column of `def`, from 1, in UTF-8 bytes."""
         return (self.position & 0xFFFF) + 1
+
+
+_SLOTS: Final = tuple(Code.__annotations__)
