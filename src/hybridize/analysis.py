@@ -26,7 +26,7 @@ from hybridize.workers import MOST_TASKS, available, can_fork, run
 
 if TYPE_CHECKING:
     from hybridize.caching.store import Store
-    from hybridize.deciding import Deciding, Progress
+    from hybridize.deciding import After, Deciding, Progress
     from hybridize.program.build import Program
 
 #: Fewer lines than these beside the largest part are analyzed here: processes would cost more than they save.
@@ -48,13 +48,21 @@ class Analysis:
         repairs: whether to look for repairs.
         progress: told about phases.
         store: what was found before; None to find everything anew.
+        after: told of each phase of what is not known from before, in the process that analyzes.
     """
 
     def __init__(
-        self, inputs: Inputs, config: Config, *, repairs: bool, progress: Progress | None, store: Store | None
+        self,
+        inputs: Inputs,
+        config: Config,
+        *,
+        repairs: bool,
+        progress: Progress | None,
+        store: Store | None,
+        after: After | None = None,
     ) -> None:
         self._inputs, self._config, self._repairs = inputs, config, repairs
-        self._progress, self._store = progress, store
+        self._progress, self._store, self._after = progress, store, after
         self._keys = keys.Keys(inputs, config) if store is not None else None
         self._trees: dict[str, ast.Module] = {}
         self._functions: dict[str, int] = {}
@@ -230,7 +238,7 @@ class Analysis:
 
         deciding = Deciding(program, self._config, self._inputs)
         # What is kept answers whoever asks next, too.
-        deciding.run(progress, repairs=self._repairs or self._store is not None)
+        deciding.run(progress, repairs=self._repairs or self._store is not None, after=self._after)
         return deciding
 
 

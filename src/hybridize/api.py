@@ -23,7 +23,7 @@ from hybridize.source import Asked, Inputs, SourceText, Versions, count_lines, r
 
 if TYPE_CHECKING:
     from hybridize.caching.store import Store
-    from hybridize.deciding import Progress
+    from hybridize.deciding import After, Progress
     from hybridize.fixing.fixes import Fixes
     from hybridize.report.codes import CodeDoc
     from hybridize.report.explain import Explanation
@@ -195,12 +195,16 @@ def analyze_inputs(
     progress: Progress | None = None,
     repairs: bool = True,
     store: Store | None = None,
+    after: After | None = None,
 ) -> Report:
-    """Decides about every function of sources that were read already; see `analyze`."""
+    """Decides about every function of sources that were read already; see `analyze`.
+
+    `after` is told of each phase of what is found anew, in the process that finds it.
+    """
     from hybridize.analysis import Analysis
 
     started = time.perf_counter()
-    parts = Analysis(inputs, config, repairs=repairs, progress=progress, store=store).reports()
+    parts = Analysis(inputs, config, repairs=repairs, progress=progress, store=store, after=after).reports()
     unread = [FileError(e.path, e.line, e.message) for e in inputs.errors]
     unread += [each for part in parts for each in part.unread]
     functions = tuple(sorted((f for part in parts for f in part.functions), key=lambda f: f.facts.path))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from hybridize.config import Config
 from hybridize.decide.compilation import Compilation
@@ -19,7 +19,7 @@ from hybridize.facts.collect import Collector, FactOptions, identifier
 from hybridize.facts.model import Mode, Ternary
 from hybridize.flow.solve import FlowOptions, Solution, Solver
 from hybridize.program.build import ModuleSource, Program
-from hybridize.program.edited import Edited
+from hybridize.program.edited import Edited, edited
 from hybridize.program.ir import Code
 from hybridize.program.lowering import walk_codes
 from hybridize.records import dataclass, replace
@@ -27,7 +27,7 @@ from hybridize.rules.assumed import settled
 from hybridize.rules.model import RuleHit
 from hybridize.rules.registry import all_rules
 from hybridize.rules.scan import Scanner
-from hybridize.source import Inputs, Roles
+from hybridize.source import Inputs, Roles, SourceText, decode_source
 from hybridize.tracing.awaited import awaited
 from hybridize.tracing.views import FunctionView, ProjectView
 
@@ -42,6 +42,8 @@ _OUTSIDE = (_SUGGESTED, "HY106", "HY107")
 _MOST_ABOVE = 12
 #: Called with a phase, how much of it is done, and how much there is (0: not known).
 Progress: TypeAlias = Callable[[str, int, int], None]
+#: Called with a phase that is done, and who has done it.
+After: TypeAlias = "Callable[[str, Deciding], None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,11 @@ class Again:
     functions: tuple[tuple[FunctionReport, bool], ...]
     findings: tuple[Finding, ...]
     bundles: tuple[Bundle, ...]
+
+
+#: Phases, by their names: all that the program comes to is judged, and the rest.
+ENTRIES_JUDGED: Final = "entries judged"
+REST_JUDGED: Final = "all judged"
 
 
 class Deciding:
@@ -81,10 +88,11 @@ class Deciding:
         self._broken: dict[int, tuple[FunctionView, list[RuleHit]]] = {}
         self._solved: tuple[Solver, Solution] | None = None  # as it was last
 
-    def run(self, progress: Progress | None, *, repairs: bool) -> None:
-        """Decides about every function; `repairs` are looked for last."""
-        for _ in self.phases(progress, repairs=repairs):
-            pass
+    def run(self, progress: Progress | None, *, repairs: bool, after: After | None = None) -> None:
+        """Decides about every function; `repairs` are looked for last. `after` is told of each phase that is done."""
+        for phase in self.phases(progress, repairs=repairs):
+            if after is not None:
+                after(phase, self)
 
     def phases(self, progress: Progress | None, *, repairs: bool) -> Iterator[str]:
         """The same phase by phase, with the name of each that is done: other analyses may work in between."""
@@ -99,18 +107,33 @@ class Deciding:
         yield "entries solved"
         with active():
             self._judge(first, self._share(first.reached, entries=True), progress)
-        yield "entries judged"
+        yield ENTRIES_JUDGED
         second = solver.solve_rest(first)
         self._solved = solver, second
         yield "all solved"
         with active():
             judged = self._judge(second, self._share(first.reached, entries=False), progress)
-        yield "all judged"
+        yield REST_JUDGED
         if progress is not None:
             self._said = partial(progress, "planning", 0, 0)
         with active():
             self._conclude(first.reached, *judged, repairs=repairs)
         yield "planned"
+
+    def after_edits(self, files: Mapping[str, bytes], *, entries: bool) -> Again | None:
+        """As `again`, for files with other bytes, by path; None where more has changed than the bodies of functions."""
+        assert self._solved is not None
+        modules = {module.code.path: module for module in self.program.modules.values()}
+        edits: list[Edited] = []
+        with self._solved[0].session.active():
+            for path, data in files.items():
+                module = modules.get(path)
+                text = decode_source(module.text.ref, data) if module is not None and module.text is not None else None
+                edit = edited(module, text) if module is not None and isinstance(text, SourceText) else None
+                if edit is None:
+                    return None
+                edits.append(edit)
+        return self.again(edits, entries=entries)
 
     def again(self, edits: Sequence[Edited], *, entries: bool) -> Again:
         """Decides anew about functions whose bodies edits have changed, those in them, and those that may show it.
@@ -130,11 +153,11 @@ class Deciding:
         now = Deciding(self.program, self.config, self._inputs)
         wanted = shown | {code for old, _ in changed for code in walk_codes(old)}
         share = [i for i in now._share(solved.reached, entries=entries) if now._pairs[i][1] in wanted]
-        with solver.session.active():
-            _, scanner = now._judge(solved, share)
-            fails = awaited(scanner.project)
-            now.findings = [each for each in now.findings if not fails.has(each.path, each.line)]
-            now._repair(scanner.project, [])
+        if share:
+            with solver.session.active():
+                _, scanner = now._judge(solved, share)
+                now._leave_awaited(scanner.project)
+                now._repair(scanner.project, [])
         judged = [now._reports[i] for i in share if i in now._reports]
         found = tuple((each, _is_same(each, before.get(each.facts.id))) for each in judged)
         return Again(asked, found, tuple(distinct(now.findings)), tuple(now.bundles))
@@ -170,8 +193,7 @@ class Deciding:
         self.findings += self._suppressions.unused()
         # Where a graph calls, an argument is what it is at each of its traces, and a step is part of it.
         self.findings = [f for f in self.findings if f.code not in _OUTSIDE or not planned.in_graph(f.path, f.line)]
-        fails = awaited(scanner.project)
-        self.findings = [f for f in self.findings if not fails.has(f.path, f.line)]
+        self._leave_awaited(scanner.project)
         if repairs:
             steps = [h for h in rest if h.rule.code == _SUGGESTED and not planned.in_graph(h.path, h.line)]
             self._repair(scanner.project, steps)
@@ -222,6 +244,11 @@ class Deciding:
             self._broken[i] = (view, remaining)
         self.findings += _in_tests(findings(view.facts, remaining), self._roles, view.facts.path)
         self._reports[i] = report
+
+    def _leave_awaited(self, project: ProjectView) -> None:
+        """Leaves out what is found where the program demands a failure."""
+        fails = awaited(project)
+        self.findings = [f for f in self.findings if not fails.has(f.path, f.line)]
 
     def _plan(self, basis: Basis, reached: set[Code]) -> Plan:
         """Which of the safe changes are made.

@@ -51,7 +51,7 @@ def test_a_job_that_is_wanted_no_more_is_killed_and_others_go_on(tmp_path: Path)
         assert workers._process is not None
         (fork,) = children(workers._process.pid)
         report = await workers.run(check(tmp_path / "small"))
-        assert isinstance(report, hybridize.Report)
+        assert isinstance(report.report, hybridize.Report)
         assert not long.done()
         long.cancel()
         await until(lambda: children(workers._process.pid) == [])  # type: ignore[union-attr]

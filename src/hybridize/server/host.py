@@ -1,32 +1,30 @@
 """The process that runs jobs, each in a fork: `python -m hybridize.server.host`, with frames on stdin and stdout.
 
 It imports what every job needs before the first one comes. A job is ended by killing its fork, which gives all of its
-memory back. Nothing outlives anything here: the host ends when its stdin does, a fork when the host is gone.
+memory back; the program that it has solved may stay, in forks of it (`server.keeping`). Nothing outlives anything here:
+the host ends when its stdin does, a fork when the host is gone.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import selectors
 import signal
+import socket
 import sys
 import time
 import traceback
-from typing import Any, Final
+from typing import Final
 
-from hybridize.heap import Uncollected
 from hybridize.records import dataclass, field
+from hybridize.server.frames import ANSWER, ASK, FAILED, PROGRESS, RUN, frame, frames, whole, write
 from hybridize.server.jobs import Job
+from hybridize.server.keeping import LOOK, PHASES, Edits, Keeper
 
-#: Bytes in front of a frame that tell its length.
-HEADER: Final = 8
-#: Frames to the host: run a job, end one. From it: how far one is, its answer, or why there is none.
-RUN, END, PROGRESS, ANSWER, FAILED = range(5)
-#: Seconds between two looks at who the parent is, and between two words on progress.
-_LOOK, _OFTEN = 0.5, 0.2
-_CHUNK = 1 << 20
+#: Seconds between two words on progress.
+_OFTEN: Final = 0.2
+_CHUNK: Final = 1 << 20
 
 
 @dataclass(slots=True)
@@ -36,34 +34,14 @@ class _Fork:
     received: bytearray = field(default_factory=bytearray)
 
 
-def frame(kind: int, number: int, value: object) -> bytes:
-    """A message of some kind about the job with a number."""
-    with Uncollected():  # a large answer is a million new objects, none of them garbage
-        data = pickle.dumps((kind, number, value), 5)
-    return len(data).to_bytes(HEADER, "big") + data
+@dataclass(slots=True)
+class _Kept:
+    """Who keeps a program that a job has solved, or will: `asked` is the number of what it was last asked for."""
 
-
-def frames(received: bytearray) -> list[tuple[int, int, Any]]:
-    """The messages that are there as a whole, which are taken from what was received."""
-    found, done, whole = [], 0, _whole(received)
-    while done < whole:
-        start = done + HEADER
-        done = start + int.from_bytes(received[done:start], "big")
-        with Uncollected():
-            found.append(pickle.loads(received[start:done]))  # from a process of ours, over a pipe that no other has
-    del received[:whole]
-    return found
-
-
-def _whole(received: bytearray) -> int:
-    """The bytes of the frames that are there as a whole."""
-    end = 0
-    while len(received) - end >= HEADER:
-        after = end + HEADER + int.from_bytes(received[end : end + HEADER], "big")
-        if len(received) < after:
-            break
-        end = after
-    return end
+    channel: socket.socket
+    number: int
+    asked: int | None = None
+    received: bytearray = field(default_factory=bytearray)
 
 
 def main() -> None:
@@ -84,6 +62,7 @@ class _Host:
         self._out = out
         self._selector = selectors.DefaultSelector()
         self._forks: dict[int, _Fork] = {}  # by the pipe that they write to
+        self._kept: dict[int, _Kept] = {}  # by the channel
 
     def serve(self) -> None:
         received = bytearray()
@@ -93,53 +72,101 @@ class _Host:
                 for key, _ in self._selector.select():
                     if key.fd in self._forks:
                         self._hear(key.fd)
-                        continue
+                    elif key.fd in self._kept:
+                        self._hear_kept(key.fd)
                     if key.fd:
-                        continue  # of a fork that was ended a moment ago
+                        continue  # or of one that was ended a moment ago
                     chunk = os.read(0, _CHUNK)
                     if not chunk:
                         return
                     received += chunk
                     for kind, number, value in frames(received):
-                        self._start(number, value) if kind == RUN else self._end(number)
+                        if kind == RUN:
+                            self._start(number, value)
+                        elif kind == ASK:
+                            self._ask(number, *value)
+                        else:
+                            self._end(number)
         finally:
             for each in list(self._forks.values()):
                 self._end(each.number)
 
     def _start(self, number: int, job: Job) -> None:
         reading, writing = os.pipe()
+        channels = [socket.socketpair() for _ in PHASES] if job.focus is not None else []
         parent = os.getpid()
         pid = os.fork()
         if not pid:
-            for each in (0, self._out, reading, *self._forks):
+            mine = tuple(channel for _, channel in channels)
+            for each in (0, self._out, reading, *self._forks, *self._kept, *(host.fileno() for host, _ in channels)):
                 os.close(each)
-            _work(number, job, writing, parent)
+            _work(number, job, writing, parent, Keeper(job.focus, number, mine) if job.focus is not None else None)
         os.close(writing)
         self._forks[reading] = _Fork(pid, number)
         self._selector.register(reading, selectors.EVENT_READ)
+        for host, channel in channels:
+            channel.close()
+            self._kept[host.fileno()] = _Kept(host, number)
+            self._selector.register(host, selectors.EVENT_READ)
+
+    def _ask(self, number: int, job: int, edits: Edits) -> None:
+        """Asks those who keep the program of a job; there is an answer for each that there might be."""
+        asked = [each for each in self._kept.values() if each.number == job]
+        for each in asked:
+            each.asked = number
+            with contextlib.suppress(OSError):  # whose end is told in a moment
+                write(each.channel.fileno(), frame(ASK, number, edits))
+        for _ in PHASES[len(asked) :]:
+            write(self._out, frame(ANSWER, number, None))
 
     def _hear(self, pipe: int) -> None:
         fork = self._forks[pipe]
         chunk = os.read(pipe, _CHUNK)
-        fork.received += chunk
-        whole = _whole(fork.received)
-        _write(self._out, fork.received[:whole])  # frames of several forks come one after the other
-        del fork.received[:whole]
+        self._pass_on(fork.received, chunk)
         if not chunk:
             self._drop(pipe)
             # Whoever had its answer does not wait any more, and does not hear this.
-            _write(self._out, frame(FAILED, fork.number, "its process died, for want of memory perhaps"))
+            write(self._out, frame(FAILED, fork.number, "its process died, for want of memory perhaps"))
+
+    def _hear_kept(self, channel: int) -> None:
+        kept = self._kept[channel]
+        try:
+            chunk = kept.channel.recv(_CHUNK)
+        except OSError:
+            chunk = b""
+        if self._pass_on(kept.received, chunk):
+            kept.asked = None
+        if not chunk:
+            self._forget(channel)
+            if kept.asked is not None:
+                write(self._out, frame(ANSWER, kept.asked, None))
+
+    def _pass_on(self, received: bytearray, chunk: bytes) -> bool:
+        """Hands on the frames that are there as a whole: those of several forks come one after the other."""
+        received += chunk
+        end = whole(received)
+        write(self._out, received[:end])
+        del received[:end]
+        return bool(end)
 
     def _end(self, number: int) -> None:
         for pipe, fork in list(self._forks.items()):
             if fork.number == number:
                 os.kill(fork.pid, signal.SIGKILL)
                 self._drop(pipe)
+        for channel, kept in list(self._kept.items()):
+            if kept.number == number:
+                self._forget(channel)
 
     def _drop(self, pipe: int) -> None:
         self._selector.unregister(pipe)
         os.close(pipe)
         os.waitpid(self._forks.pop(pipe).pid, 0)
+
+    def _forget(self, channel: int) -> None:
+        """Closes a channel: who is at its other end ends."""
+        self._selector.unregister(channel)
+        self._kept.pop(channel).channel.close()
 
 
 def _prepare() -> None:
@@ -151,7 +178,7 @@ def _prepare() -> None:
     prepare()
 
 
-def _work(number: int, job: Job, pipe: int, parent: int) -> None:
+def _work(number: int, job: Job, pipe: int, parent: int, keeper: Keeper | None) -> None:
     """The life of a fork."""
     try:
         _end_without(parent)
@@ -161,18 +188,30 @@ def _work(number: int, job: Job, pipe: int, parent: int) -> None:
             nonlocal told
             if time.monotonic() - told > _OFTEN:
                 told = time.monotonic()
-                _write(pipe, frame(PROGRESS, number, (phase, done, total)))
+                write(pipe, frame(PROGRESS, number, (phase, done, total)))
 
         try:
-            answer = frame(ANSWER, number, job.run(progress))
+            answer = frame(ANSWER, number, job.run(progress, keeper))
         except Exception as error:
             traceback.print_exc()
             answer = frame(FAILED, number, f"{type(error).__name__}: {' '.join(str(error).split())}")
-        _write(pipe, answer)
+            keeper = None
+        write(pipe, answer)
+        if keeper is not None and not keeper.has_kept:
+            _go_on(job, pipe, keeper)
     finally:
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.flush()
         os._exit(0)
+
+
+def _go_on(job: Job, pipe: int, keeper: Keeper) -> None:
+    """Does in a fork what is left of a job that has given its answer."""
+    if os.fork():
+        return
+    os.close(pipe)
+    keeper.end_with_host()
+    job.afterwards(keeper)
 
 
 def _end_without(parent: int) -> None:
@@ -183,13 +222,7 @@ def _end_without(parent: int) -> None:
             os._exit(1)
 
     signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, _LOOK, _LOOK)
-
-
-def _write(pipe: int, data: bytes | bytearray) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(pipe, view) :]
+    signal.setitimer(signal.ITIMER_REAL, LOOK, LOOK)
 
 
 if __name__ == "__main__":

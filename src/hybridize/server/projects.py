@@ -5,25 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from hybridize.config import Config, ConfigError
 from hybridize.decide.model import FunctionReport, Report
 from hybridize.records import replace
 from hybridize.report.items import Item, items
-from hybridize.server.jobs import Check, Progress
+from hybridize.server.jobs import Progress
 from hybridize.server.jobs import Project as Given
+from hybridize.server.kept import Kept
 from hybridize.server.settings import DEFAULT
 from hybridize.server.views import View, Views
 from hybridize.server.workers import JobError, Workers
 from hybridize.source.project import marked_folder, project_folder
 
+#: Seconds without an edit before what is kept is asked for an answer.
+_SOON: Final = 0.1
+
 
 class State:
     """A report with the documents that it is about."""
 
-    def __init__(self, report: Report, views: Views, given: Given) -> None:
-        self.report, self.views, self.given = report, views, given
+    def __init__(self, report: Report, views: Views) -> None:
+        self.report, self.views = report, views
         self.items: dict[str, list[Item]] = {}
         for item in items(report):
             self.items.setdefault(item.path, []).append(item)
@@ -64,13 +68,15 @@ class Project:
     Attributes:
         root: the folder that paths of the report are relative to.
         state: the last report; None before there is one.
+        focus: the file that was edited or opened last, by its path from the root.
     """
 
     def __init__(self, path: Path, workers: Workers, listener: Listener) -> None:
         self.root = Path(project_folder(path))
         self.path, self.settings = path, DEFAULT
         self.state: State | None = None
-        self._workers, self._listener = workers, listener
+        self.focus: str | None = None
+        self._kept, self._listener = Kept(workers), listener
         self._task: asyncio.Task[None] | None = None
         self._said = ""
 
@@ -89,6 +95,11 @@ class Project:
         if self._task is not None:
             self._task.cancel()
 
+    def drop(self) -> None:
+        """Ends all that is under way or kept: this is a project no more."""
+        self.close()
+        self._kept.close()
+
     async def current(self) -> State | None:
         """The state once all that is known to have changed is analyzed; None where that is not possible."""
         while self._task is not None and not self._task.done():
@@ -101,28 +112,37 @@ class Project:
         return self.state is not None and (self._task is None or self._task.done())
 
     async def _analyze(self, delay: float) -> None:
-        await asyncio.sleep(delay)
+        soon = min(delay, _SOON)
+        await asyncio.sleep(soon)
         try:
             config = self.config()
         except ConfigError as error:
             self._fail(str(error))
             return
         views = self._listener.held(self)
+        report = await self._kept.after(views, config)
+        if report is not None:
+            self._found(report, views)
+        await asyncio.sleep(delay - soon)
         contents = {path: each.data for path, each in views.held.items() if each.data is not None}
         given = Given((self.path,), config, contents)
         progress, close = self._listener.progress(self)
         try:
-            report = await self._workers.run(Check(given), progress)
+            report = await self._kept.check(given, self.focus, views, progress)
         except JobError as error:
             self._fail(str(error))
             return
         finally:
             close()
-        self.state = State(report, views, given)
+        self._said = ""
+        self._found(report, views)
+
+    def _found(self, report: Report, views: Views) -> None:
+        """There is a report on the documents as they are."""
+        self.state = State(report, views)
         for each in views.held.values():
             for buffer, version in each.buffers.values():
                 buffer.analyzed(version)
-        self._said = ""
         self._listener.reported(self)
 
     def config(self) -> Config:

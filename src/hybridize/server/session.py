@@ -57,8 +57,8 @@ class Session:
         if path is None or project is None:
             return
         state = project.state
+        project.focus = name = relative(path, project.root)
         if state is not None and project.is_current:
-            name = relative(path, project.root)
             held = self.held(project).held.get(name)
             if held is not None and held.text.text == state.views[name].snapshot.text.text:
                 state.views.hold(held)
@@ -70,8 +70,9 @@ class Session:
         path = path_of(uri)
         project = self.project(path) if path is not None and path.suffix in _SUFFIXES else None
         if path is not None and project is not None:
+            project.focus = relative(path, project.root)
             project.touch()
-            self.diagnostics.moved(project, relative(path, project.root))
+            self.diagnostics.moved(project, project.focus)
 
     def closed(self, uri: str) -> None:
         """A document or notebook is that on disk again."""
@@ -176,7 +177,7 @@ class Session:
         return found
 
     def _drop(self, project: Project) -> None:
-        project.close()
+        project.drop()
         self.projects.pop(project.path, None)
         self.diagnostics.dropped(project)
 

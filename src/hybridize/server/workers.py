@@ -6,11 +6,16 @@ import asyncio
 import contextlib
 import sys
 from asyncio.subprocess import PIPE, Process
-from typing import Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 from hybridize.records import dataclass
-from hybridize.server.host import ANSWER, END, PROGRESS, RUN, frame, frames
-from hybridize.server.jobs import Job, Progress
+from hybridize.server.frames import ANSWER, ASK, END, KEPT, PROGRESS, RUN, frame, frames
+from hybridize.server.jobs import Check, Checked, Job, Progress
+from hybridize.server.keeping import PHASES, Edits
+
+if TYPE_CHECKING:
+    from hybridize.deciding import Again
 
 #: Seconds that the process has to end by itself.
 _PATIENCE: Final = 1.0
@@ -23,7 +28,8 @@ class JobError(RuntimeError):
 @dataclass(slots=True)
 class _Running:
     future: asyncio.Future[Any]
-    progress: Progress | None
+    progress: Progress | None = None
+    parts: list[Any] | None = None  # of an answer that comes in several
 
 
 class Workers:
@@ -33,6 +39,7 @@ class Workers:
         self._process: Process | None = None
         self._reader: asyncio.Task[None] | None = None
         self._running: dict[int, _Running] = {}
+        self._kept: dict[int, tuple[int, Callable[[frozenset[str]], None]]] = {}
         self._count = 0
         self._starting = asyncio.Lock()
 
@@ -42,9 +49,46 @@ class Workers:
         Raises:
             JobError: it failed, or its process died.
         """
+        return await self._run(self._next(), job, progress)
+
+    async def check(
+        self, job: Check, progress: Progress, kept: Callable[[frozenset[str]], None]
+    ) -> tuple[int, Checked]:
+        """As `run`, with the number of the job. `kept` is told the files of its program once that is kept."""
+        number = self._next()
+        self._kept[number] = 0, kept
+        try:
+            return number, await self._run(number, job, progress)
+        except (JobError, asyncio.CancelledError):
+            self._kept.pop(number, None)
+            raise
+
+    async def ask(self, number: int, edits: Edits) -> list[Again]:
+        """What is found anew in the program that a job has solved, which is kept; nothing where that cannot be told."""
         process = await self._alive()
+        asked, future = self._next(), asyncio.get_running_loop().create_future()
+        self._running[asked] = _Running(future, parts=[])
+        try:
+            self._send(process, frame(ASK, asked, (number, edits)))
+            parts: list[Again | None] = await future
+        finally:
+            del self._running[asked]
+        found = [part for part in parts if part is not None]
+        return found if len(found) == len(parts) else []
+
+    def forget(self, number: int) -> None:
+        """The program of a job need not be kept any more."""
+        self._kept.pop(number, None)
+        if self._process is not None:
+            self._send(self._process, frame(END, number, None))
+
+    def _next(self) -> int:
         self._count += 1
-        number, future = self._count, asyncio.get_running_loop().create_future()
+        return self._count
+
+    async def _run(self, number: int, job: Job, progress: Progress | None) -> Any:
+        process = await self._alive()
+        future = asyncio.get_running_loop().create_future()
         self._running[number] = _Running(future, progress)
         try:
             self._send(process, frame(RUN, number, job))
@@ -80,16 +124,10 @@ class Workers:
             while chunk := await process.stdout.read(1 << 20):
                 received += chunk
                 for kind, number, value in frames(received):
-                    running = self._running.get(number)
-                    if running is None or running.future.done():
-                        continue
-                    if kind == PROGRESS:
-                        if running.progress is not None:
-                            running.progress(*value)
-                    elif kind == ANSWER:
-                        running.future.set_result(value)
-                    else:
-                        running.future.set_exception(JobError(value))
+                    if kind == KEPT:
+                        self._note_kept(number, value)
+                    elif (running := self._running.get(number)) is not None and not running.future.done():
+                        _take(running, kind, value)
         finally:
             for running in self._running.values():
                 if not running.future.done():
@@ -102,7 +140,30 @@ class Workers:
                 process.kill()  # its forks find themselves without a parent
                 await process.wait()
 
+    def _note_kept(self, number: int, files: frozenset[str]) -> None:
+        """A process has told that it keeps the program of a job; there are several."""
+        count, kept = self._kept.get(number, (0, None))
+        if kept is not None:
+            self._kept[number] = count + 1, kept
+            if count + 1 == len(PHASES):
+                kept(files)
+
     @staticmethod
     def _send(process: Process, data: bytes) -> None:
         if process.stdin is not None and not process.stdin.is_closing():
             process.stdin.write(data)
+
+
+def _take(running: _Running, kind: int, value: Any) -> None:
+    """Takes what the process tells whoever waits for something."""
+    if kind == PROGRESS:
+        if running.progress is not None:
+            running.progress(*value)
+    elif kind != ANSWER:
+        running.future.set_exception(JobError(value))
+    elif running.parts is None:
+        running.future.set_result(value)
+    else:
+        running.parts.append(value)
+        if len(running.parts) == len(PHASES):
+            running.future.set_result(running.parts)
