@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 #: The phases after which a program is kept.
 PHASES: Final = (ENTRIES_JUDGED, REST_JUDGED)
-#: Programs of more lines are not: each takes as much memory as the analysis.
+#: Programs of fewer lines are not, for they are analyzed within the second; nor those of more, which take memory twice.
+LEAST_LINES: Final = 3_000
 _MOST_LINES: Final = 200_000
 #: Seconds between two looks at whether who started a process is still there.
 LOOK: Final = 0.5
@@ -61,7 +62,10 @@ class Keeper:
     def after(self, phase: str, deciding: Deciding) -> None:
         """A phase is done: who has done it stays, as a fork."""
         program = deciding.program
-        if phase not in self._channels or self._focus not in program.texts or program.lines > _MOST_LINES:
+        if phase not in self._channels or self._focus not in program.texts:
+            return
+        if not LEAST_LINES <= program.lines <= _MOST_LINES:
+            self._kept[0] = 1  # as good as kept: nothing is to be solved for it again
             return
         self._kept[0] = 1
         channel = self._channels.pop(phase)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Final
 
 from hybridize.caching.edits import File, merged
 from hybridize.config import Config
@@ -16,6 +17,9 @@ from hybridize.source import encode_source
 
 if TYPE_CHECKING:
     from hybridize.decide.model import Report
+
+#: Seconds after which the whole analysis is begun without an answer.
+_PATIENCE: Final = 2.0
 
 
 @dataclass(slots=True)
@@ -83,7 +87,10 @@ class Kept:
         if not files:
             return program.report
         data = {path: held[path].data or encode_source(each.after) for path, each in files.items()}
-        found = await self._workers.ask(program.number, Edits(data))
+        try:
+            found = await asyncio.wait_for(self._workers.ask(program.number, Edits(data)), _PATIENCE)
+        except TimeoutError:
+            return None
         return selected(merged(program.report, files, found), config) if found else None
 
     def close(self) -> None:

@@ -1,0 +1,160 @@
+"""How fast an edit within a function has an answer in an editor, and how often it is what the whole analysis finds.
+
+    python benchmarks/check_edits.py [--edits N] [--seed N] PROJECT
+
+A program is solved and kept as the server keeps it (`server.keeping`), and asked after random edits: a statement more,
+one less, one twice, another number, an early return. See benchmarks/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import pickle
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hybridize.api import analyze, inputs_of
+from hybridize.caching.edits import File, merged
+from hybridize.config import load_config
+from hybridize.decide.model import Report
+from hybridize.deciding import ENTRIES_JUDGED, REST_JUDGED, Deciding
+from hybridize.heap import Uncollected
+from hybridize.library import registry
+from hybridize.program.build import build_program
+from hybridize.repairs.registry import all_repairs
+from hybridize.report.items import items
+
+#: Statements that are put in front of another one.
+_MORE = {
+    "print": ['print("here")'],
+    "list": ["zzz = [1, 2]"],
+    "variable": ["import tensorflow as tf", "zzz = tf.Variable(1.0)"],
+    "return": ["if zzz:", "    return None"],
+}
+
+
+def mutated(text: str, chance: random.Random) -> str | None:
+    """A text with a random edit in a random function; None where it is no Python then, or there is no function."""
+    lines = text.split("\n")
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    if not functions:
+        return None
+    function = chance.choice(functions)
+    chosen = chance.choice([node for node in ast.walk(function) if isinstance(node, ast.stmt) and node is not function])
+    indent = lines[chosen.lineno - 1][: chosen.col_offset]
+    first, last = chosen.lineno - 1, chosen.end_lineno or chosen.lineno
+    kind = chance.choice([*_MORE, "less", "twice", "number"])
+    if indent.strip() or getattr(chosen, "decorator_list", None):
+        return None
+    if kind in _MORE:
+        new = [*lines[:first], *(indent + line for line in _MORE[kind]), *lines[first:]]
+    elif kind == "less":
+        new = [*lines[:first], f"{indent}pass", *lines[last:]]
+    elif kind == "twice":
+        new = [*lines[:last], *lines[first:]]
+    else:
+        numbers = [n for n in ast.walk(chosen) if isinstance(n, ast.Constant) and type(n.value) in (int, float)]
+        if not numbers:
+            return None
+        number = chance.choice(numbers)
+        line = lines[number.lineno - 1].encode()
+        new = list(lines)
+        new[number.lineno - 1] = (line[: number.col_offset] + b"7" + line[number.end_col_offset or 0 :]).decode()
+    try:
+        ast.parse("\n".join(new))
+    except SyntaxError:
+        return None
+    return "\n".join(new)
+
+
+def forked(work: Callable[[], Any]) -> Any:
+    """What something gives in a fork of this process; None where it fails there."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if not pid:
+        try:
+            os.close(reading)
+            with os.fdopen(writing, "wb") as pipe:
+                pipe.write(pickle.dumps(work()))
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        data = pipe.read()
+    os.waitpid(pid, 0)
+    return pickle.loads(data) if data else None
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What something gives, and the seconds of processor time that it takes."""
+    started = time.process_time()
+    return work(), time.process_time() - started
+
+
+def told(report: Report) -> set[tuple[str, int, int, str, str]]:
+    """What an editor shows."""
+    return {(each.path, each.line, each.column, each.code, each.message) for each in items(report)}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measures, and prints what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("project", type=Path)
+    parser.add_argument("--edits", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args(arguments)
+    with Uncollected():
+        _measure([given.project], given.edits, random.Random(given.seed))
+    return 0
+
+
+def _measure(paths: list[Path], count: int, chance: random.Random) -> None:
+    config = load_config(paths)
+    inputs = inputs_of(paths, config)
+    report, cold = forked(lambda: timed(lambda: analyze(paths, config)))
+    registry.load()
+    all_repairs()
+    program = build_program(inputs.files, inputs.imports, read=inputs.read)
+    texts = {path: text for path, text in program.texts.items() if path.endswith(".py") and "\r" not in text}
+    edits: list[tuple[str, str]] = []
+    while len(edits) < count:
+        path = chance.choice(sorted(texts))
+        text = mutated(texts[path], chance)
+        if text is not None:
+            edits.append((path, text))
+    deciding = Deciding(program, config, inputs)
+    answers: list[list[Any]] = [[] for _ in edits]
+    for phase in deciding.phases(None, repairs=True):
+        if phase in (ENTRIES_JUDGED, REST_JUDGED):
+            for (path, text), answer in zip(edits, answers, strict=True):
+                data, entries = {path: text.encode()}, phase == ENTRIES_JUDGED
+                answer.append(forked(lambda: timed(lambda: deciding.after_edits(data, entries=entries))))  # noqa: B023
+        if phase == REST_JUDGED:
+            break
+    alike = here = beyond = 0
+    seconds: list[float] = []
+    for (path, text), answer in zip(edits, answers, strict=True):
+        if any(each is None or each[0] is None for each in answer):
+            beyond += 1
+            continue
+        seconds.append(max(spent for _, spent in answer))
+        at_once = told(merged(report, {path: File(texts[path], text)}, [again for again, _ in answer]))
+        whole = told(forked(lambda: analyze(paths, config, contents={path: text.encode()})))  # noqa: B023
+        alike += at_once == whole
+        here += {each for each in at_once if each[0] == path} == {each for each in whole if each[0] == path}
+    asked = len(edits) - beyond
+    median, most = (statistics.median(seconds), max(seconds)) if seconds else (0.0, 0.0)
+    print(f"{paths[0].name}: cold {cold:.2f} s; {len(edits)} edits, {beyond} beyond bodies")
+    print(f"  answers: median {median:.2f} s ({median / cold:.1%} of cold), most {most:.2f} s ({most / cold:.1%})")
+    print(f"  as the whole analysis: of the file {here} of {asked}, of the project {alike} of {asked}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
