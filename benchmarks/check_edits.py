@@ -40,38 +40,67 @@ _MORE = {
 }
 
 
-def mutated(text: str, chance: random.Random) -> str | None:
-    """A text with a random edit in a random function; None where it is no Python then, or there is no function."""
+def mutated(text: str, chance: random.Random, *, around: bool) -> str | None:
+    """A text with a random edit in a random function, or `around` one; None where it is no Python then."""
     lines = text.split("\n")
     functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
     if not functions:
         return None
     function = chance.choice(functions)
+    new = _around(lines, function, chance) if around else _within(lines, function, chance)
+    try:
+        ast.parse("\n".join(new))
+    except SyntaxError:
+        return None
+    return None if new == lines else "\n".join(new)
+
+
+def _within(lines: list[str], function: ast.FunctionDef, chance: random.Random) -> list[str]:
     chosen = chance.choice([node for node in ast.walk(function) if isinstance(node, ast.stmt) and node is not function])
     indent = lines[chosen.lineno - 1][: chosen.col_offset]
     first, last = chosen.lineno - 1, chosen.end_lineno or chosen.lineno
     kind = chance.choice([*_MORE, "less", "twice", "number"])
     if indent.strip() or getattr(chosen, "decorator_list", None):
-        return None
+        return lines
     if kind in _MORE:
-        new = [*lines[:first], *(indent + line for line in _MORE[kind]), *lines[first:]]
-    elif kind == "less":
-        new = [*lines[:first], f"{indent}pass", *lines[last:]]
-    elif kind == "twice":
-        new = [*lines[:last], *lines[first:]]
-    else:
-        numbers = [n for n in ast.walk(chosen) if isinstance(n, ast.Constant) and type(n.value) in (int, float)]
-        if not numbers:
-            return None
-        number = chance.choice(numbers)
-        line = lines[number.lineno - 1].encode()
-        new = list(lines)
-        new[number.lineno - 1] = (line[: number.col_offset] + b"7" + line[number.end_col_offset or 0 :]).decode()
-    try:
-        ast.parse("\n".join(new))
-    except SyntaxError:
-        return None
-    return "\n".join(new)
+        return [*lines[:first], *(indent + line for line in _MORE[kind]), *lines[first:]]
+    if kind == "less":
+        return [*lines[:first], f"{indent}pass", *lines[last:]]
+    if kind == "twice":
+        return [*lines[:last], *lines[first:]]
+    numbers = [n for n in ast.walk(chosen) if isinstance(n, ast.Constant) and type(n.value) in (int, float)]
+    if not numbers:
+        return lines
+    number = chance.choice(numbers)
+    line = lines[number.lineno - 1].encode()
+    changed = (line[: number.col_offset] + b"7" + line[number.end_col_offset or 0 :]).decode()
+    return [*lines[: number.lineno - 1], changed, *lines[number.lineno :]]
+
+
+def _around(lines: list[str], function: ast.FunctionDef, chance: random.Random) -> list[str]:
+    first = min([function.lineno, *(each.lineno for each in function.decorator_list)]) - 1
+    last, indent = function.end_lineno or function.lineno, " " * function.col_offset
+    kind = chance.choice(["decorator", "undecorated", "parameter", "renamed", "new", "gone", "constant"])
+    head = lines[function.lineno - 1]
+    if kind == "decorator":
+        return [*lines[:first], f"{indent}@__import__('tensorflow').function", *lines[first:]]
+    if kind == "undecorated":
+        return [*lines[:first], *lines[function.lineno - 1 :]]
+    if kind in ("parameter", "renamed"):
+        new = head.replace("):", ", zzz=1):") if kind == "parameter" else head.replace("def ", "def zzz_")
+        return [*lines[: function.lineno - 1], new, *lines[function.lineno :]]
+    if kind == "new":
+        return [
+            *lines[:first],
+            f"{indent}def zzz(x):",
+            f"{indent}    print(x)",
+            f"{indent}    return x",
+            "",
+            *lines[first:],
+        ]
+    if kind == "gone":
+        return [*lines[:first], f"{indent}pass", *lines[last:]]
+    return [*lines[:first], f"{indent}zzz = 1", *lines[first:]]
 
 
 def forked(work: Callable[[], Any]) -> Any:
@@ -103,19 +132,29 @@ def told(report: Report) -> set[tuple[str, int, int, str, str]]:
     return {(each.path, each.line, each.column, each.code, each.message) for each in items(report)}
 
 
+def differences(kind: str, found: set[tuple[str, int, int, str, str]]) -> None:
+    """Prints some of what only one of two says."""
+    for each in sorted(found)[:4]:
+        print(f"    only {kind}: {each}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures, and prints what was measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("project", type=Path)
     parser.add_argument("--edits", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--around", action="store_true", help="edits of what is around functions, not of their bodies")
+    parser.add_argument("--differences", action="store_true", help="say what is not as the whole analysis finds it")
     given = parser.parse_args(arguments)
     with Uncollected():
-        _measure([given.project], given.edits, random.Random(given.seed))
+        _measure(
+            [given.project], given.edits, random.Random(given.seed), around=given.around, told_why=given.differences
+        )
     return 0
 
 
-def _measure(paths: list[Path], count: int, chance: random.Random) -> None:
+def _measure(paths: list[Path], count: int, chance: random.Random, *, around: bool, told_why: bool) -> None:
     config = load_config(paths)
     inputs = inputs_of(paths, config)
     report, cold = forked(lambda: timed(lambda: analyze(paths, config)))
@@ -126,7 +165,7 @@ def _measure(paths: list[Path], count: int, chance: random.Random) -> None:
     edits: list[tuple[str, str]] = []
     while len(edits) < count:
         path = chance.choice(sorted(texts))
-        text = mutated(texts[path], chance)
+        text = mutated(texts[path], chance, around=around)
         if text is not None:
             edits.append((path, text))
     deciding = Deciding(program, config, inputs)
@@ -148,10 +187,14 @@ def _measure(paths: list[Path], count: int, chance: random.Random) -> None:
         at_once = told(merged(report, {path: File(texts[path], text)}, [again for again, _ in answer]))
         whole = told(forked(lambda: analyze(paths, config, contents={path: text.encode()})))  # noqa: B023
         alike += at_once == whole
+        if at_once != whole and told_why:
+            print(f"  {path}")
+            differences("at once", at_once - whole)
+            differences("the whole", whole - at_once)
         here += {each for each in at_once if each[0] == path} == {each for each in whole if each[0] == path}
     asked = len(edits) - beyond
     median, most = (statistics.median(seconds), max(seconds)) if seconds else (0.0, 0.0)
-    print(f"{paths[0].name}: cold {cold:.2f} s; {len(edits)} edits, {beyond} beyond bodies")
+    print(f"{paths[0].name}: cold {cold:.2f} s; {len(edits)} edits, {beyond} not answered")
     print(f"  answers: median {median:.2f} s ({median / cold:.1%} of cold), most {most:.2f} s ({most / cold:.1%})")
     print(f"  as the whole analysis: of the file {here} of {asked}, of the project {alike} of {asked}")
 

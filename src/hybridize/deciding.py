@@ -121,7 +121,7 @@ class Deciding:
         yield "planned"
 
     def after_edits(self, files: Mapping[str, bytes], *, entries: bool) -> Again | None:
-        """As `again`, for files with other bytes, by path; None where more has changed than the bodies of functions."""
+        """As `again`, for files with other bytes, by path; None where they cannot be analyzed, or are not known."""
         assert self._solved is not None
         modules = {module.code.path: module for module in self.program.modules.values()}
         edits: list[Edited] = []
@@ -136,22 +136,28 @@ class Deciding:
         return self.again(edits, entries=entries)
 
     def again(self, edits: Sequence[Edited], *, entries: bool) -> Again:
-        """Decides anew about functions whose bodies edits have changed, those in them, and those that may show it.
+        """Decides anew about functions that edits have changed, those in them, and those that may show it.
 
         It does so as of the last phase: `entries` says whether that was the one of the functions that the program comes
         to, and it is about these, or else about the others. Nothing else can be done with this one afterwards.
         """
         assert self._solved is not None
         solver, last = self._solved
-        changed = [each for edit in edits for each in edit.changed]
-        inside = {code for old, _ in changed for code in walk_codes(old)}
-        shown = self._shown_above(last, inside)
-        asked = frozenset(_identity(*pair) for pair in self._pairs if pair[1] in inside or pair[1] in shown)
+        functions = [each for edit in edits for each in edit.functions]
+        scopes = [each for edit in edits for each in edit.scopes]
+        inside = {code for old, _ in functions for code in walk_codes(old)}
+        shown = self._shown()
+        above = _nearest_above(last, inside, shown)
         before = {_identity(*self._pairs[i]): each for i, each in self._reports.items()}
-        solved = solver.solve_again(last, changed, entries=entries)
+        old = {code: _identity(module, code) for module, code in self._pairs}
+        solved, run = solver.solve_again(last, [*functions, *scopes], entries=entries)
         self.program.modules.update((edit.module.info.id, edit.module) for edit in edits)
         now = Deciding(self.program, self.config, self._inputs)
-        wanted = shown | {code for old, _ in changed for code in walk_codes(old)}
+        paths = {edit.module.code.path for edit in edits} if scopes else set()
+        beside = [code for code in run if code in shown and code.path in paths][:_MOST_ABOVE]
+        ids = {code: _identity(module, code) for module, code in now._pairs}
+        made = ids.keys() - old.keys()
+        wanted = {*above, *beside, *made, *(code for each, _ in functions for code in walk_codes(each))}
         share = [i for i in now._share(solved.reached, entries=entries) if now._pairs[i][1] in wanted]
         if share:
             with solver.session.active():
@@ -160,26 +166,18 @@ class Deciding:
                 now._repair(scanner.project, [])
         judged = [now._reports[i] for i in share if i in now._reports]
         found = tuple((each, _is_same(each, before.get(each.facts.id))) for each in judged)
-        return Again(asked, found, tuple(distinct(now.findings)), tuple(now.bundles))
+        asked = {id_ for code, id_ in old.items() if code in inside or code not in ids}
+        asked |= {id_ for code, id_ in ids.items() if code in wanted}
+        return Again(frozenset(asked), found, tuple(distinct(now.findings)), tuple(now.bundles))
 
-    def _shown_above(self, solved: Solution, inside: set[Code]) -> set[Code]:
-        """The nearest functions that have some others called, and of which a report says more than why they stay."""
+    def _shown(self) -> set[Code]:
+        """The functions of which a report says more than why they stay as they are."""
         told = {each.function for each in self.findings}
-        shown = {
+        return {
             self._pairs[i][1]
             for i, each in self._reports.items()
             if each.facts.mode is Mode.HYBRID or each.decision.action is not Action.KEEP or each.facts.id in told
         }
-        found: set[Code] = set()
-        seen, todo = set(inside), [*inside]
-        for code in todo:
-            for caller in {caller.code for frame in solved.frames.get(code, ()) for caller in frame.callers}:
-                if caller not in seen and len(found) < _MOST_ABOVE:
-                    seen.add(caller)
-                    todo.append(caller)
-                    if caller in shown:
-                        found.add(caller)
-        return found
 
     def _conclude(self, reached: set[Code], collector: Collector, scanner: Scanner, *, repairs: bool) -> None:
         """Plans, looks for repairs, and leaves out what they and the plan make idle to tell."""
@@ -297,6 +295,20 @@ class Deciding:
         # What tests are written for may be the very thing that a repair would mend.
         self.bundles = [each for each in bundles if self.config.all_safe or not self._roles.is_test(each.path)]
         self.findings = _with_fixes(self.findings, self.bundles)
+
+
+def _nearest_above(solved: Solution, inside: set[Code], shown: set[Code]) -> list[Code]:
+    """The nearest of some functions that have others called, by whatever they call."""
+    found: list[Code] = []
+    seen, todo = set(inside), [*inside]
+    for code in todo:
+        for caller in {caller.code for frame in solved.frames.get(code, ()) for caller in frame.callers}:
+            if caller not in seen and len(found) < _MOST_ABOVE:
+                seen.add(caller)
+                todo.append(caller)
+                if caller in shown:
+                    found.append(caller)
+    return found
 
 
 def _identity(module: ModuleSource, code: Code) -> str:

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from hybridize.program import ir
 from hybridize.program.build import ModuleSource, build_program
 from hybridize.program.edited import edited
+from hybridize.program.index import index_of
+from hybridize.program.lowering import walk_codes
 from hybridize.records import replace
 from hybridize.source import ImportTable, discover, find_src_roots
 
@@ -53,16 +56,25 @@ WITHIN = {
     "what a line is broken into": ("x * 2.0", "(\n                x * 2.0\n            )", []),
     "another line in front": ("import tensorflow", "# numbers\nimport tensorflow", []),
 }
+#: What else changes: the functions with other code, and the scopes.
 BEYOND = {
-    "a constant of the module": ("RATE = 0.1", "RATE = 0.2"),
-    "a parameter": ("def outer(x)", "def outer(x, y)"),
-    "a default": ("training=False", "training=True"),
-    "a hint": ("def outer(x)", "def outer(x: tf.Tensor)"),
-    "a decorator": ("def outer", "@tf.function\ndef outer"),
-    "a method more": ("    @property", "    def other(self):\n        pass\n\n    @property"),
-    "a base": ("class Model:", "class Model(tf.Module):"),
-    "a name": ("def outer", "def other"),
-    "a module's variable that a function writes": ("    values = []\n", "    global COUNT\n    values = COUNT = []\n"),
+    "a constant of the module": ("RATE = 0.1", "RATE = 0.2", [], ["<module>"]),
+    "a parameter": ("def outer(x)", "def outer(x, y)", ["outer"], []),
+    "a default": ("training=False", "training=True", ["Model.call"], ["Model"]),
+    "a hint": ("def outer(x)", "def outer(x: tf.Tensor)", ["outer"], []),
+    "a decorator": ("def outer", "@tf.function\ndef outer", ["outer"], ["<module>"]),
+    "a method more": ("    @property", "    def other(self):\n        pass\n\n    @property", [], ["Model"]),
+    "a method less": ("    @property\n    def size(self):\n        return 3\n", "", [], ["Model"]),
+    "a base": ("class Model:", "class Model(tf.Module):", [], ["<module>"]),
+    "a name": ("def outer", "def other", [], ["<module>"]),
+    "a module's variable": (
+        "    values = []\n",
+        "    global COUNT\n    COUNT = values = []\n",
+        ["outer"],
+        ["<module>"],
+    ),
+}
+WRONG = {
     "no Python": ("x * 2.0", "x *"),
     "what only the compiler refuses": ("return y + 1", "break"),
 }
@@ -83,8 +95,8 @@ def test_other_bodies_are_found(tmp_path: Path, name: str) -> None:
     assert old in BEFORE
     edit = edited(before, replace(before.text, text=BEFORE.replace(old, new, 1)))
     assert edit is not None
-    assert [was.qualname for was, _ in edit.changed] == changed
-    for was, now in edit.changed:
+    assert [was.qualname for was, _ in edit.functions] == changed
+    for was, now in edit.functions:
         assert was.qualname == now.qualname
         assert now.line > edit.first >= was.line
         assert edit.module.text is not None
@@ -93,11 +105,38 @@ def test_other_bodies_are_found(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BEYOND)
-def test_what_is_more_than_bodies_is_told(tmp_path: Path, name: str) -> None:
+def test_what_is_around_functions_is_told(tmp_path: Path, name: str) -> None:
     before = module(tmp_path)
-    old, new = BEYOND[name]
+    old, new, functions, scopes = BEYOND[name]
     assert before.text is not None
     assert old in BEFORE
+    known = {code: (code.line, code.end_line) for code in walk_codes(before.code)}
+    edit = edited(before, replace(before.text, text=BEFORE.replace(old, new, 1)))
+    assert edit is not None
+    assert [was.qualname for was, _ in edit.functions] == functions
+    assert [was.qualname for was, _ in edit.scopes] == scopes
+    for was, now in edit.scopes:
+        was.become(now)
+    for was, now in edit.functions:
+        was.become(now)
+    changed = {was for was, _ in (*edit.functions, *edit.scopes)}
+    stay = {code for code in walk_codes(before.code) if code in known and code not in changed}
+    assert {"Model.call", "Model.size"} - {*functions, *(["Model.size"] if "less" in name else [])} <= {
+        code.qualname for code in stay
+    }
+    for code in stay:
+        assert (code.line, code.end_line) == known[code], "what did not change stays where it was"
+    for code in walk_codes(before.code):
+        assert all(child.parent is code for child in code.children)
+        made = [i.code for i in index_of(code).flat if isinstance(i, (ir.Func, ir.Class))]
+        assert set(made) == set(code.children)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_analyzed_is_told(tmp_path: Path, name: str) -> None:
+    before = module(tmp_path)
+    old, new = WRONG[name]
+    assert before.text is not None
     assert edited(before, replace(before.text, text=BEFORE.replace(old, new, 1))) is None
 
 
@@ -106,4 +145,4 @@ def test_a_text_that_does_not_end_its_last_line(tmp_path: Path) -> None:
     assert before.text is not None
     edit = edited(before, replace(before.text, text=BEFORE.rstrip().replace("+ 1", "+ 2")))
     assert edit is not None
-    assert [now.line - edit.first for _, now in edit.changed] == [was.line for was, _ in edit.changed]
+    assert [now.line - edit.first for _, now in edit.functions] == [was.line for was, _ in edit.functions]

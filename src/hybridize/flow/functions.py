@@ -138,9 +138,10 @@ class FunctionCalls:
         """Notes that a call site no longer goes to a frame. Frames that nobody calls are not run any more."""
         frame.uses -= 1
         if frame.uses == 0 and not frame.running and not frame.dead:
-            self._release(frame)
+            self.release(frame)
 
-    def _release(self, frame: Frame) -> None:
+    def release(self, frame: Frame) -> None:
+        """Notes that what a frame calls is called by it no more."""
         for _, callee in frame.calls:
             self._drop(callee)
 
@@ -152,7 +153,7 @@ class FunctionCalls:
                 if call not in frame.calls:
                     self._drop(call[1])
         if not frame.uses or frame.dead:
-            self._release(frame)
+            self.release(frame)
 
     def _moved(
         self, frame: Frame, pos: int, contexts: Contexts, func: Func, values: list[Value], key: object
@@ -219,7 +220,7 @@ class FunctionCalls:
                     self.cells.enqueue(caller)
         for frame in held:
             if frame.dead:
-                self._release(frame)
+                self.release(frame)
         for frame in old:
             if frame.dead:
                 for step in frame.waiters:

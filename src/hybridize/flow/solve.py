@@ -92,26 +92,29 @@ class Solver:
         with self.session.active():
             return self._solve_rest(first)
 
-    def solve_again(self, last: Solution, changed: Sequence[tuple[Code, Code]], *, entries: bool) -> Solution:
-        """The last phase once more, for functions with other bodies: each comes with the code that it takes over.
+    def solve_again(
+        self, last: Solution, changed: Sequence[tuple[Code, Code]], *, entries: bool
+    ) -> tuple[Solution, frozenset[Code]]:
+        """The last phase once more, for functions and what is around them with other code (`program.edited`).
 
-        `entries`: the last phase was the first one.
+        Each comes with the code that it takes over. `entries`: the last phase was the first one. Gives what was run
+        for it, too.
         """
         with self.session.active():
             for old, _ in changed:
                 for code in walk_codes(old):
                     self.session.forget(code)
-            replace_bodies(self.engine, changed)
+            run = replace_bodies(self.engine, changed)
             solution = self._solution()
             if not entries:
-                inner = {code for old, _ in changed for code in walk_codes(old)} - solution.reached
+                fresh = {code for old, _ in changed for code in walk_codes(old)} - solution.reached
                 for func in self.all_functions():
-                    if func.code in inner:
+                    if func.code in fresh:
                         self.call_unknown(func)
                 self.engine.solve()
                 solution = self._solution()
                 solution.reached = last.reached
-            return solution
+            return solution, run
 
     def _solve_entries(self) -> Solution:
         engine = self.engine
