@@ -1,9 +1,10 @@
-"""How fast an edit within a function has an answer in an editor, and how often it is what the whole analysis finds.
+"""How fast an edit has an answer in an editor, and how often it is what the whole analysis finds.
 
-    python benchmarks/check_edits.py [--edits N] [--seed N] PROJECT
+    python benchmarks/check_edits.py [--edits N] [--seed N] [--around] PROJECT
 
 A program is solved and kept as the server keeps it (`server.keeping`), and asked after random edits: a statement more,
-one less, one twice, another number, an early return. See benchmarks/README.md.
+one less, one twice, another number, an early return; `--around`: a decorator more or less, a parameter more, another
+name, a function more or less, a constant. See benchmarks/README.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A report after edits within functions: what was found of these anew, and of all others what was found before.
+"""A report after edits: what was found of these anew, and of all others what was found before.
 
 It says at once what the next analysis will say in most cases; only that sees what the edit does to other functions.
 """
