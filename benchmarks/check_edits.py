@@ -29,6 +29,7 @@ from hybridize.deciding import ENTRIES_JUDGED, REST_JUDGED, Deciding
 from hybridize.heap import Uncollected
 from hybridize.library import registry
 from hybridize.program.build import build_program
+from hybridize.records import replace
 from hybridize.repairs.registry import all_repairs
 from hybridize.report.items import items
 
@@ -133,6 +134,11 @@ def told(report: Report) -> set[tuple[str, int, int, str, str]]:
     return {(each.path, each.line, each.column, each.code, each.message) for each in items(report)}
 
 
+def sentences(found: set[tuple[str, int, int, str, str]]) -> list[tuple[str, str, str]]:
+    """What is told wherever it stands."""
+    return sorted((path, code, message) for path, _, _, code, message in found)
+
+
 def differences(kind: str, found: set[tuple[str, int, int, str, str]]) -> None:
     """Prints some of what only one of two says."""
     for each in sorted(found)[:4]:
@@ -156,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(paths: list[Path], count: int, chance: random.Random, *, around: bool, told_why: bool) -> None:
-    config = load_config(paths)
+    config = replace(load_config(paths), jobs=1)  # for other processes' time is not counted
     inputs = inputs_of(paths, config)
     report, cold = forked(lambda: timed(lambda: analyze(paths, config)))
     registry.load()
@@ -178,7 +184,8 @@ def _measure(paths: list[Path], count: int, chance: random.Random, *, around: bo
                 answer.append(forked(lambda: timed(lambda: deciding.after_edits(data, entries=entries))))  # noqa: B023
         if phase == REST_JUDGED:
             break
-    alike = here = beyond = 0
+    alike = here = beyond = telling = rightly = 0
+    before = sentences(told(report))
     seconds: list[float] = []
     for (path, text), answer in zip(edits, answers, strict=True):
         if any(each is None or each[0] is None for each in answer):
@@ -188,6 +195,8 @@ def _measure(paths: list[Path], count: int, chance: random.Random, *, around: bo
         at_once = told(merged(report, {path: File(texts[path], text)}, [again for again, _ in answer]))
         whole = told(forked(lambda: analyze(paths, config, contents={path: text.encode()})))  # noqa: B023
         alike += at_once == whole
+        telling += sentences(whole) != before
+        rightly += at_once == whole and sentences(whole) != before
         if at_once != whole and told_why:
             print(f"  {path}")
             differences("at once", at_once - whole)
@@ -198,6 +207,7 @@ def _measure(paths: list[Path], count: int, chance: random.Random, *, around: bo
     print(f"{paths[0].name}: cold {cold:.2f} s; {len(edits)} edits, {beyond} not answered")
     print(f"  answers: median {median:.2f} s ({median / cold:.1%} of cold), most {most:.2f} s ({most / cold:.1%})")
     print(f"  as the whole analysis: of the file {here} of {asked}, of the project {alike} of {asked}")
+    print(f"  of those that change what is told: {rightly} of {telling}")
 
 
 if __name__ == "__main__":
