@@ -73,7 +73,7 @@ def test_what_died_is_said_and_started_again(tmp_path: Path) -> None:
             await long
         os.kill(workers._process.pid, signal.SIGKILL)
         await until(lambda: workers._process.returncode is not None)  # type: ignore[union-attr]
-        assert isinstance(await workers.run(check(tmp_path)), hybridize.Report)
+        assert isinstance((await workers.run(check(tmp_path))).report, hybridize.Report)
         workers.close()
         await workers.ended()
 
@@ -83,7 +83,7 @@ def test_what_died_is_said_and_started_again(tmp_path: Path) -> None:
 def test_an_error_in_a_job_is_one_line(tmp_path: Path) -> None:
     async def scenario() -> None:
         workers = Workers()
-        with pytest.raises(JobError, match="AttributeError: 'int' object has no attribute 'cache'"):
+        with pytest.raises(JobError, match="AttributeError: 'int' object has no attribute 'exclude'"):
             await workers.run(Check(Project((tmp_path,), 1, {})))  # type: ignore[arg-type]
         workers.close()
         await workers.ended()
