@@ -1,7 +1,7 @@
 """The extension in VS Code itself: code-server with a headless Chromium shows it, and does what a click asks for.
 
-Needs Debian's `chromium` and `chromium-driver`, the Python package `selenium`, `npm`, and code-server: on `PATH`, or named
-by `HYBRIDIZE_CODE_SERVER` (`scripts/install_code_server.sh` gets it from npm). Screenshots are left where
+Needs Debian's `chromium` and `chromium-driver`, the Python package `selenium`, `npm`, and code-server: on `PATH`, or
+named by `HYBRIDIZE_CODE_SERVER` (`scripts/install_code_server.sh` gets it from npm). Screenshots are left where
 `HYBRIDIZE_SCREENSHOTS` says.
 """
 
@@ -26,8 +26,7 @@ import pytest
 import hybridize
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-from selenium.common.exceptions import StaleElementReferenceException
-
+stale = pytest.importorskip("selenium.common.exceptions").StaleElementReferenceException
 NEEDED = {
     name: shutil.which(name)
     for name in ("chromium", "chromedriver", "npm", os.environ.get("HYBRIDIZE_CODE_SERVER", "code-server"))
@@ -137,7 +136,7 @@ class Window:
             try:
                 actions = self.actions().move_to_element(self.one(selector, text))
                 (actions.click() if click else actions).perform()
-            except StaleElementReferenceException:
+            except stale:
                 return False
             return True
 
