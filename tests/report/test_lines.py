@@ -11,12 +11,11 @@ from .samples import CLEAN, SAMPLE
 
 def test_concise() -> None:
     assert concise(SAMPLE, str).splitlines() == [
-        "trainer.py:42:5: P1 convert `Trainer.step` to hybrid: eager, tensor parameters (images, labels), no literal, "
-        "no side effect, the graph is about 3.2 times as fast as eager code",
+        "trainer.py:42:5: P1 convert `Trainer.step` to hybrid: the graph is about 3.2 times as fast as eager code; "
+        "takes tensors (images, labels), no side effect or retracing",
         "trainer.py:61:5: H102 keep `Trainer.fit` eager: appends to `self.losses` (line 88), through `log` -> `record`",
         "trainer.py:95:5: H201 keep `Trainer.loss` eager: all callers run as graphs",
-        "util/names.py:7:1: P2 convert `label` to eager: hybrid, no tensor parameter, primitive parameter (steps), "
-        "no side effect",
+        "util/names.py:7:1: P2 convert `label` to eager: no tensor reaches it: its graph does nothing for it",
         "util/names.py:8:5: TF301 a tensor of the trace leaves it",
         "broken.py:3:1: E999 invalid syntax",
         "1 to hybrid, 1 to eager, 2 kept; 1 finding, 1 error",

@@ -140,6 +140,26 @@ def test_an_edit_is_answered_before_it_is_analyzed_and_then_as_check_does(
     asyncio.run(scenario())
 
 
+def test_an_edit_is_analyzed_though_the_process_dies_that_was_asked_about_it(project: Path, mark: bytes) -> None:
+    async def scenario() -> None:
+        async with editing(project, options={"cache": False}) as editor:
+            editor.open("main.py")
+            await editor.diagnostics("main.py")
+            keepers = await until_kept(editor, mark)
+            for each in keepers:
+                os.kill(each, signal.SIGSTOP)
+            (host,) = _descendants(editor.pid)
+            editor.replace("main.py", "    return y\n", "    print(y)\n    return y\n")
+            await asyncio.sleep(0.5)
+            os.kill(host, signal.SIGKILL)
+            for each in keepers:
+                os.kill(each, signal.SIGCONT)
+            assert await editor.everything() == editor.checked()
+            await until_kept(editor, mark)
+
+    asyncio.run(scenario())
+
+
 def test_a_program_is_kept_whose_report_was_known(project: Path, mark: bytes, tmp_path: Path) -> None:
     async def scenario() -> None:
         for _ in range(2):

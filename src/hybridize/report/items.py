@@ -11,7 +11,7 @@ from hybridize.records import dataclass, replace
 from hybridize.report.paths import all_errors
 from hybridize.report.style import one_line
 from hybridize.report.summary import SERIOUS, is_candidate, reasons
-from hybridize.report.words import grounds, reason, sentence
+from hybridize.report.words import promise, reason, sentence
 
 SYNTAX_ERROR = "E999"
 
@@ -96,7 +96,7 @@ def _decision_item(function: FunctionReport) -> Item:
         severity=Severity.INFO,
         code=decision.precondition or "P0",
         name=decision.action.value.replace("_", "-"),
-        message=f"{sentence(function)}: {grounds(function)}",
+        message=f"{sentence(function)}: {promise(function)}",
         function=facts.id,
     )
 

@@ -85,22 +85,37 @@ def _times(number: float) -> str:
 
 def cause(function: FunctionReport) -> str:
     """Why the change is right, in a line, after the precondition: what it is that the precondition asks for."""
+    known = rests(function)
+    sure = f", {known}" if known else ""
+    return one_line(f"{function.decision.precondition or 'P0'}{sure}: {_met(function)}")
+
+
+def promise(function: FunctionReport) -> str:
+    """What is expected of the change, and why it is right, in a line for readers who see little else of it."""
+    gained, known = gain(function), rests(function)
+    return one_line(f"{f'{gained}; ' if gained else ''}{_met(function)}{f' ({known})' if known else ''}")
+
+
+def rests(function: FunctionReport) -> str:
+    """What it is known from that the change is right, in a word or two; empty where none is needed."""
+    confidence = function.decision.confidence
+    return "" if confidence is None else _RESTS_ON[confidence]
+
+
+def _met(function: FunctionReport) -> str:
     facts, decision = function.facts, function.decision
     if decision.precondition in _TRACED_ANEW:
         met = next((step.message for step in facts.retraces.evidence), _literals_part(facts))
-        text = f"{met}: each is traced anew" if met else "its calls are traced again and again"
-    elif decision.precondition == "P2":
-        text = "no tensor reaches it: its graph does nothing for it"
-    elif decision.precondition == "P6":
-        text = "computes nothing with TensorFlow"
-    else:
-        tensors = [p for p in facts.parameters if p.tensor is Ternary.YES]
-        article = "a " if len(tensors) == 1 else ""
-        taken = f"takes {article}{_named('tensor', tensors)}" if tensors else _parameters_part(facts)
-        no_effect = facts.python_side_effects.value is Ternary.NO
-        text = f"{taken}, no {'side effect or ' if no_effect else ''}retracing"
-    sure = f", {_RESTS_ON[decision.confidence]}" if decision.confidence is not None else ""
-    return one_line(f"{decision.precondition or 'P0'}{sure}: {text}")
+        return f"{met}: each is traced anew" if met else "its calls are traced again and again"
+    if decision.precondition == "P2":
+        return "no tensor reaches it: its graph does nothing for it"
+    if decision.precondition == "P6":
+        return "computes nothing with TensorFlow"
+    tensors = [p for p in facts.parameters if p.tensor is Ternary.YES]
+    article = "a " if len(tensors) == 1 else ""
+    taken = f"takes {article}{_named('tensor', tensors)}" if tensors else _parameters_part(facts)
+    no_effect = facts.python_side_effects.value is Ternary.NO
+    return f"{taken}, no {'side effect or ' if no_effect else ''}retracing"
 
 
 def summary_of_facts(facts: FunctionFacts) -> str:
@@ -132,8 +147,8 @@ def grounds(function: FunctionReport) -> str:
     gained = gain(function)
     if gained is not None:
         text += f", {gained}"
-    if function.decision.confidence is not None and function.decision.action is Action.CONVERT_TO_HYBRID:
-        text += f", {function.decision.confidence.value}"
+    if function.decision.action is Action.CONVERT_TO_HYBRID and (known := rests(function)):
+        text += f", {known}"
     return text
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import selectors
 import signal
 import socket
@@ -18,7 +19,7 @@ import traceback
 from typing import Final
 
 from hybridize.records import dataclass, field
-from hybridize.server.frames import ANSWER, ASK, FAILED, PROGRESS, RUN, frame, frames, whole, write
+from hybridize.server.frames import ANSWER, ASK, FAILED, KEPT, PROGRESS, RUN, frame, frames, whole, write
 from hybridize.server.jobs import Job
 from hybridize.server.keeping import LOOK, PHASES, Edits, Keeper
 
@@ -69,13 +70,14 @@ class _Host:
         self._selector.register(0, selectors.EVENT_READ)
         try:
             while True:
-                for key, _ in self._selector.select():
+                # Stdin is the last: what it brings closes descriptors, and opens others by the same numbers.
+                for key, _ in sorted(self._selector.select(), key=lambda event: not event[0].fd):
                     if key.fd in self._forks:
                         self._hear(key.fd)
                     elif key.fd in self._kept:
                         self._hear_kept(key.fd)
                     if key.fd:
-                        continue  # or of one that was ended a moment ago
+                        continue
                     chunk = os.read(0, _CHUNK)
                     if not chunk:
                         return
@@ -98,8 +100,9 @@ class _Host:
         pid = os.fork()
         if not pid:
             mine = tuple(channel for _, channel in channels)
-            for each in (0, self._out, reading, *self._forks, *self._kept, *(host.fileno() for host, _ in channels)):
+            for each in (self._out, reading, *self._forks, *self._kept, *(host.fileno() for host, _ in channels)):
                 os.close(each)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             _work(number, job, writing, parent, Keeper(job.focus, number, mine) if job.focus is not None else None)
         os.close(writing)
         self._forks[reading] = _Fork(pid, number)
@@ -114,10 +117,21 @@ class _Host:
         asked = [each for each in self._kept.values() if each.number == job]
         for each in asked:
             each.asked = number
-            with contextlib.suppress(OSError):  # whose end is told in a moment
-                write(each.channel.fileno(), frame(ASK, number, edits))
+            self._send(each, frame(ASK, number, edits))
         for _ in PHASES[len(asked) :]:
             write(self._out, frame(ANSWER, number, None))
+
+    def _send(self, kept: _Kept, data: bytes) -> None:
+        """Sends something to who may have to be heard first: it waits for whom we do not read from."""
+        left = memoryview(data)
+        while left and kept.channel.fileno() in self._kept:
+            try:
+                left = left[kept.channel.send(left, socket.MSG_DONTWAIT) :]
+            except BlockingIOError:
+                if select.select([kept.channel], [kept.channel], [])[0]:
+                    self._hear_kept(kept.channel.fileno())
+            except OSError:
+                return  # its end is told in a moment
 
     def _hear(self, pipe: int) -> None:
         fork = self._forks[pipe]
@@ -138,6 +152,7 @@ class _Host:
             kept.asked = None
         if not chunk:
             self._forget(channel)
+            write(self._out, frame(KEPT, kept.number, None))
             if kept.asked is not None:
                 write(self._out, frame(ANSWER, kept.asked, None))
 

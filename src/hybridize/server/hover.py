@@ -11,7 +11,7 @@ from hybridize.facts.model import Evidence
 from hybridize.regex import regex
 from hybridize.report.explain import explain
 from hybridize.report.style import one_line
-from hybridize.report.words import change, rests_on, tensor_type, verdict
+from hybridize.report.words import change, rests, rests_on, tensor_type, verdict
 from hybridize.server.projects import State, first_line
 from hybridize.server.views import View
 
@@ -48,7 +48,7 @@ def _lines(state: State, function: FunctionReport) -> Iterator[str]:
     if described:
         yield f"\nChange: {_escape(described)}"
     if decision.confidence is not None:
-        yield f"\nConfidence: {decision.confidence.value}"
+        yield f"\nConfidence: {rests(function)}"
         yield from _chain(state, decision.grounds, "")
     if function.statuses:
         yield "\n**Why**\n"

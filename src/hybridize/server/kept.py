@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from hybridize.caching.edits import File, merged
 from hybridize.config import Config
@@ -12,14 +11,11 @@ from hybridize.report.select import selected
 from hybridize.server.jobs import Check, Progress, Project
 from hybridize.server.keeping import Edits
 from hybridize.server.views import Views
-from hybridize.server.workers import Workers
+from hybridize.server.workers import JobError, Workers
 from hybridize.source import encode_source
 
 if TYPE_CHECKING:
     from hybridize.decide.model import Report
-
-#: Seconds after which the whole analysis is begun without an answer.
-_PATIENCE: Final = 2.0
 
 
 @dataclass(slots=True)
@@ -52,7 +48,8 @@ class Kept:
         Raises:
             JobError: there is none.
         """
-        known = next((each for each in (self._coming, self._program) if each and focus in each.files), None)
+        mine = [each for each in (self._coming, self._program) if each and self._workers.may_keep(each.number)]
+        known = next((each for each in mine if focus in each.files), None)
         told: list[frozenset[str]] = []
         made: list[_Program] = []
 
@@ -88,8 +85,8 @@ class Kept:
             return program.report
         data = {path: held[path].data or encode_source(each.after) for path, each in files.items()}
         try:
-            found = await asyncio.wait_for(self._workers.ask(program.number, Edits(data)), _PATIENCE)
-        except TimeoutError:
+            found = await self._workers.ask(program.number, Edits(data))
+        except JobError:  # the whole analysis starts the process again
             return None
         return selected(merged(program.report, files, found), config) if found else None
 

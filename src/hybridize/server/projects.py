@@ -19,8 +19,9 @@ from hybridize.server.views import View, Views
 from hybridize.server.workers import JobError, Workers
 from hybridize.source.project import marked_folder, project_folder
 
-#: Seconds without an edit before what is kept is asked for an answer.
+#: Seconds without an edit before what is kept is asked for an answer, and that it has before all is analyzed anew.
 _SOON: Final = 0.1
+_PATIENCE: Final = 2.0
 
 
 class State:
@@ -120,22 +121,34 @@ class Project:
             self._fail(str(error))
             return
         views = self._listener.held(self)
-        report = await self._kept.after(views, config)
+        answering = asyncio.create_task(self._answer(views, config))
+        try:
+            await asyncio.wait([answering], timeout=_PATIENCE)
+            await asyncio.sleep(delay - soon)
+            report = await self._whole(views, config)
+        finally:
+            answering.cancel()
         if report is not None:
+            self._said = ""
             self._found(report, views)
-        await asyncio.sleep(delay - soon)
+
+    async def _answer(self, views: Views, config: Config) -> None:
+        """Finds what can be told at once of edits: of nothing else, for then what was found may be newer."""
+        if self.state is not None and _texts(views) != _texts(self.state.views):
+            report = await self._kept.after(views, config)
+            if report is not None:
+                self._found(report, views)
+
+    async def _whole(self, views: Views, config: Config) -> Report | None:
         contents = {path: each.data for path, each in views.held.items() if each.data is not None}
-        given = Given((self.path,), config, contents)
         progress, close = self._listener.progress(self)
         try:
-            report = await self._kept.check(given, self.focus, views, progress)
+            return await self._kept.check(Given((self.path,), config, contents), self.focus, views, progress)
         except JobError as error:
             self._fail(str(error))
-            return
+            return None
         finally:
             close()
-        self._said = ""
-        self._found(report, views)
 
     def _found(self, report: Report, views: Views) -> None:
         """There is a report on the documents as they are."""
@@ -155,6 +168,11 @@ class Project:
         if message != self._said:  # not at each edit
             self._said = message
             self._listener.failed(self, message)
+
+
+def _texts(views: Views) -> dict[str, str]:
+    """The texts of documents that are open."""
+    return {path: each.text.text for path, each in views.held.items()}
 
 
 def first_line(function: FunctionReport) -> int:

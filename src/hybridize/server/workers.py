@@ -82,6 +82,10 @@ class Workers:
         if self._process is not None:
             self._send(self._process, frame(END, number, None))
 
+    def may_keep(self, number: int) -> bool:
+        """Whether the program of a job is kept, or will be."""
+        return number in self._kept
+
     def _next(self) -> int:
         self._count += 1
         return self._count
@@ -110,7 +114,8 @@ class Workers:
 
     async def _alive(self) -> Process:
         async with self._starting:
-            if self._process is None or self._process.returncode is not None:
+            # Nobody reads any more of one that has ended, even where it is not known yet how.
+            if self._process is None or self._process.stdout is None or self._process.stdout.at_eof():
                 # `-P`: no module of the user's folder may be taken for one of ours.
                 command = (sys.executable, "-P", "-m", "hybridize.server.host")
                 self._process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
@@ -129,6 +134,7 @@ class Workers:
                     elif (running := self._running.get(number)) is not None and not running.future.done():
                         _take(running, kind, value)
         finally:
+            self._kept.clear()
             for running in self._running.values():
                 if not running.future.done():
                     running.future.set_exception(JobError("the process that analyzes has died"))
@@ -140,8 +146,11 @@ class Workers:
                 process.kill()  # its forks find themselves without a parent
                 await process.wait()
 
-    def _note_kept(self, number: int, files: frozenset[str]) -> None:
-        """A process has told that it keeps the program of a job; there are several."""
+    def _note_kept(self, number: int, files: frozenset[str] | None) -> None:
+        """A process has told that it keeps the program of a job, or has died; there are several."""
+        if files is None:
+            self._kept.pop(number, None)
+            return
         count, kept = self._kept.get(number, (0, None))
         if kept is not None:
             self._kept[number] = count + 1, kept

@@ -55,7 +55,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             None if cause is not None and one_place and _is_repeated(function, cause, looped=constants) else Level.INFO
         )
         said = f"{what}: each new value is traced anew. Pass a tensor"
-        yield Hit(line << 16, said, path=path, evidence=facts.retraces.evidence, level=level)
+        calls = [at for caller, at, *_ in function.callers() if (caller.code.path, at >> 16) == (path, line)]
+        yield Hit(min(calls, default=line << 16), said, path=path, evidence=facts.retraces.evidence, level=level)
 
 
 def _is_repeated(function: FunctionView, cause: Evidence, *, looped: bool) -> bool:
