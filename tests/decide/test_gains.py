@@ -210,6 +210,29 @@ def test_a_batch_is_too_short_for_a_trace_by_each_new_receiver(loop: str, expect
     assert chosen(functions(tmp_path, RECEIVERS.format(loop=loop))) & {"Truth.spread"} == expected
 
 
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        ("for a, b in data:\n    print(error(a, b))", {"error"}),
+        ("for a, b in data.take(1):\n    print(error(a, b))", set()),
+        ("for a, b in data.shuffle(9).take(2):\n    print(error(a, b))", set()),
+        ("for a, b in data.take(100000):\n    print(error(a, b))", {"error"}),
+        ("for a, b in data:\n    print(error(a, b))\n    break", set()),
+        ("for a, b in data:\n    if len(sys.argv) > 2:\n        break\n    print(error(a, b))", {"error"}),
+        (
+            "for a, b in data:\n    print(error(a, b))\n    if len(sys.argv) > 2:\n        continue\n    break",
+            {"error"},
+        ),
+    ],
+)
+def test_a_loop_that_is_left_in_its_first_turns_is_short(loop: str, expected: set[str], tmp_path: Path) -> None:
+    found = functions(
+        tmp_path,
+        f"import tensorflow_datasets as tfds\ndata = tfds.load('pairs', as_supervised=True)['train']\n{loop}\n",
+    )
+    assert chosen(found) == expected
+
+
 @pytest.mark.parametrize(("default", "expected"), [("default=3", set()), ("default=5000", {"error"}), ("", {"error"})])
 def test_a_loop_is_as_long_as_the_command_line_has_it_by_default(
     default: str, expected: set[str], tmp_path: Path
