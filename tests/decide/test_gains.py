@@ -405,3 +405,27 @@ for path in sys.stdin:
     print(float(overlap(made, tf.ones([32]))))
 """
     assert ("overlap" in chosen(functions(tmp_path, source))) is chooses
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ("VGG19(include_top=False)", set()),
+        ("VGG19(include_top=False, input_shape=(32, 32, 3))", {"describe"}),
+        ("MobileNetV2(include_top=False)", {"describe"}),
+    ],
+)
+@pytest.mark.parametrize("inputs", ["whole.input", "[whole.input]", "whole.inputs"])
+def test_a_model_over_the_inputs_of_a_ready_one_computes_what_that_does(
+    made: str, expected: set[str], inputs: str, tmp_path: Path
+) -> None:
+    source = f"""
+whole = tf.keras.applications.{made}
+part = tf.keras.Model({inputs}, [whole.get_layer(name).output for name in sys.argv])
+def describe(image):
+    return [tf.reduce_mean(features) for features in part(image)]
+image = tf.io.decode_jpeg(tf.io.read_file(sys.argv[1]))[tf.newaxis]
+for _ in range(1000):
+    print(describe(image))
+"""
+    assert chosen(functions(tmp_path, source)) == expected
