@@ -429,3 +429,30 @@ for _ in range(1000):
     print(describe(image))
 """
     assert chosen(functions(tmp_path, source)) == expected
+
+
+@pytest.mark.parametrize(("side", "expected"), [(16, {"train"}), (256, set())])
+def test_what_convolutions_of_large_images_take_leaves_nothing_to_gain(
+    side: int, expected: set[str], tmp_path: Path
+) -> None:
+    # The layers are called with images of two sizes: the larger one counts.
+    source = f"""
+def load(path):
+    image = tf.image.resize(tf.io.decode_jpeg(tf.io.read_file(path)), [{side + 8}, {side + 8}])
+    return tf.image.random_crop(image, [{side}, {side}, 3])
+images = tf.data.Dataset.from_tensor_slices(sys.argv).map(load).batch(32)
+whole = tf.zeros([32, {side + 8}, {side + 8}, 3])
+layers = [tf.keras.layers.Conv2D(128, 3) for _ in range(4)]
+model = tf.keras.Sequential([*layers, tf.keras.layers.GlobalAveragePooling2D(), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD()
+def train(model, x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x)))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+for epoch in range(100):
+    for x in images:
+        train(model, x)
+    print(tf.reduce_mean(model(whole)))
+"""
+    assert chosen(functions(tmp_path, source)) & {"train"} == expected

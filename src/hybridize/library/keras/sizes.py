@@ -99,9 +99,19 @@ def filled(shape: Shape, rank: int, wide: int = 0) -> Dims:
 
 
 def _built(obj: LibInst) -> Shape:
+    """What a layer was called with; of several shapes of one rank the largest dims, as far as they are known."""
     cell = obj.fields.get(BUILT)
     shapes = {arrived(o.shape) for o in (cell.value if cell is not None else ()) if isinstance(o, Tensor)}
-    return shapes.pop() if len(shapes) == 1 else None
+    ranks = {None if shape is None else len(shape) for shape in shapes}
+    if len(ranks) != 1 or None in ranks:
+        return None
+    return tuple(max(dims, key=_known) for dims in zip(*(shape for shape in shapes if shape is not None), strict=True))
+
+
+def _known(dim: int) -> tuple[int, int]:
+    """The order of dims by what is known of them."""
+    size = expected(dim)
+    return (-1 if size is None else size, dim)
 
 
 def _strided(it: _Layer) -> float:
