@@ -456,3 +456,30 @@ for epoch in range(100):
     print(tf.reduce_mean(model(whole)))
 """
     assert chosen(functions(tmp_path, source)) & {"train"} == expected
+
+
+@pytest.mark.parametrize(
+    ("loaded", "expected"),
+    [
+        ("split='train'", {"shift"}),
+        ("split='train[:5]'", set()),
+        ("split='train[:5]+test'", {"shift"}),
+        ("split='train[-5:]'", set()),
+        ("split=['train[:5]', 'test'])[0].skip(0", set()),
+        ("split=['train[:5]', 'test'])[1].skip(0", {"shift"}),
+        ("split=sys.argv[1]", {"shift"}),
+    ],
+)
+def test_a_data_set_of_a_known_name_has_as_many_examples_as_it_has(
+    loaded: str, expected: set[str], tmp_path: Path
+) -> None:
+    source = f"""
+import tensorflow_datasets as tfds
+def shift(image):
+    for step in range(20):
+        image = tf.roll(image, step, 0) + tf.roll(image, step, 1)
+    return image
+for example in tfds.load("mnist", {loaded}):
+    print(shift(example["image"]))
+"""
+    assert chosen(functions(tmp_path, source)) == expected
