@@ -435,7 +435,7 @@ for _ in range(1000):
 def test_what_convolutions_of_large_images_take_leaves_nothing_to_gain(
     side: int, expected: set[str], tmp_path: Path
 ) -> None:
-    # The layers are called with images of two sizes: the larger one counts.
+    # The layers are called with images of two sizes: the larger one counts. All images at once come only once.
     source = f"""
 def load(path):
     image = tf.image.resize(tf.io.decode_jpeg(tf.io.read_file(path)), [{side + 8}, {side + 8}])
@@ -454,6 +454,7 @@ for epoch in range(100):
     for x in images:
         train(model, x)
     print(tf.reduce_mean(model(whole)))
+    print(tf.reduce_mean(model(tf.zeros([9_000, {side}, {side}, 3]))))
 """
     assert chosen(functions(tmp_path, source)) & {"train"} == expected
 
