@@ -210,6 +210,29 @@ def test_a_batch_is_too_short_for_a_trace_by_each_new_receiver(loop: str, expect
     assert chosen(functions(tmp_path, RECEIVERS.format(loop=loop))) & {"Truth.spread"} == expected
 
 
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        ("for a, b in data:\n    print(error(a, b))", {"error"}),
+        ("for a, b in data.take(1):\n    print(error(a, b))", set()),
+        ("for a, b in data.shuffle(9).take(2):\n    print(error(a, b))", set()),
+        ("for a, b in data.take(100000):\n    print(error(a, b))", {"error"}),
+        ("for a, b in data:\n    print(error(a, b))\n    break", set()),
+        ("for a, b in data:\n    if len(sys.argv) > 2:\n        break\n    print(error(a, b))", {"error"}),
+        (
+            "for a, b in data:\n    print(error(a, b))\n    if len(sys.argv) > 2:\n        continue\n    break",
+            {"error"},
+        ),
+    ],
+)
+def test_a_loop_that_is_left_in_its_first_turns_is_short(loop: str, expected: set[str], tmp_path: Path) -> None:
+    found = functions(
+        tmp_path,
+        f"import tensorflow_datasets as tfds\ndata = tfds.load('pairs', as_supervised=True)['train']\n{loop}\n",
+    )
+    assert chosen(found) == expected
+
+
 @pytest.mark.parametrize(("default", "expected"), [("default=3", set()), ("default=5000", {"error"}), ("", {"error"})])
 def test_a_loop_is_as_long_as_the_command_line_has_it_by_default(
     default: str, expected: set[str], tmp_path: Path
@@ -382,3 +405,82 @@ for path in sys.stdin:
     print(float(overlap(made, tf.ones([32]))))
 """
     assert ("overlap" in chosen(functions(tmp_path, source))) is chooses
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ("VGG19(include_top=False)", set()),
+        ("VGG19(include_top=False, input_shape=(32, 32, 3))", {"describe"}),
+        ("MobileNetV2(include_top=False)", {"describe"}),
+    ],
+)
+@pytest.mark.parametrize("inputs", ["whole.input", "[whole.input]", "whole.inputs"])
+def test_a_model_over_the_inputs_of_a_ready_one_computes_what_that_does(
+    made: str, expected: set[str], inputs: str, tmp_path: Path
+) -> None:
+    source = f"""
+whole = tf.keras.applications.{made}
+part = tf.keras.Model({inputs}, [whole.get_layer(name).output for name in sys.argv])
+def describe(image):
+    return [tf.reduce_mean(features) for features in part(image)]
+image = tf.io.decode_jpeg(tf.io.read_file(sys.argv[1]))[tf.newaxis]
+for _ in range(1000):
+    print(describe(image))
+"""
+    assert chosen(functions(tmp_path, source)) == expected
+
+
+@pytest.mark.parametrize(("side", "expected"), [(16, {"train"}), (256, set())])
+def test_what_convolutions_of_large_images_take_leaves_nothing_to_gain(
+    side: int, expected: set[str], tmp_path: Path
+) -> None:
+    # The layers are called with images of two sizes: the larger one counts. All images at once come only once.
+    source = f"""
+def load(path):
+    image = tf.image.resize(tf.io.decode_jpeg(tf.io.read_file(path)), [{side + 8}, {side + 8}])
+    return tf.image.random_crop(image, [{side}, {side}, 3])
+images = tf.data.Dataset.from_tensor_slices(sys.argv).map(load).batch(32)
+whole = tf.zeros([32, {side + 8}, {side + 8}, 3])
+layers = [tf.keras.layers.Conv2D(128, 3) for _ in range(4)]
+model = tf.keras.Sequential([*layers, tf.keras.layers.GlobalAveragePooling2D(), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD()
+def train(model, x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x)))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+for epoch in range(100):
+    for x in images:
+        train(model, x)
+    print(tf.reduce_mean(model(whole)))
+    print(tf.reduce_mean(model(tf.zeros([9_000, {side}, {side}, 3]))))
+"""
+    assert chosen(functions(tmp_path, source)) & {"train"} == expected
+
+
+@pytest.mark.parametrize(
+    ("loaded", "expected"),
+    [
+        ("split='train'", {"shift"}),
+        ("split='train[:5]'", set()),
+        ("split='train[:5]+test'", {"shift"}),
+        ("split='train[-5:]'", set()),
+        ("split=['train[:5]', 'test'])[0].skip(0", set()),
+        ("split=['train[:5]', 'test'])[1].skip(0", {"shift"}),
+        ("split=sys.argv[1]", {"shift"}),
+    ],
+)
+def test_a_data_set_of_a_known_name_has_as_many_examples_as_it_has(
+    loaded: str, expected: set[str], tmp_path: Path
+) -> None:
+    source = f"""
+import tensorflow_datasets as tfds
+def shift(image):
+    for step in range(20):
+        image = tf.roll(image, step, 0) + tf.roll(image, step, 1)
+    return image
+for example in tfds.load("mnist", {loaded}):
+    print(shift(example["image"]))
+"""
+    assert chosen(functions(tmp_path, source)) == expected

@@ -27,8 +27,9 @@ from hybridize.source import Role, Roles
 
 #: A share of calls that are part of graphs from which on eager ones are beside it.
 WHOLLY: Final = 0.999
-#: What the estimate must promise of functions that train nothing: less may be no gain at all.
+#: What the estimate must promise of functions that train nothing, and of steps of training: less may be no gain at all.
 MARGIN: Final = 1.5
+_STEP_MARGIN: Final = 1.02
 #: What a graph must save of the eager time of somebody who calls it: less is not noticed, whatever it is called for.
 _SHARE: Final = 0.1
 #: What a graph of a step of training saves is asked where Keras' own loops take such a share of the run.
@@ -186,7 +187,7 @@ class Gains:
         often = self._often.get(code, 0.0)
         if shown and often and self._called.get(code, False) and not self._is_called_back(code):
             return None
-        if work.cautious < MARGIN and not work.trains:
+        if work.cautious < (_STEP_MARGIN if work.trains else MARGIN):
             times = f"perhaps {work.cautious:.1f} times as fast as eager code"
             return f"the graph is {times}: no more than the estimate may be wrong by"
         again = self._again(code, work)

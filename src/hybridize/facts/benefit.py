@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from math import prod
 from typing import Final
 
 from hybridize.domain.calls import BY_OTHERS, SETS_UP, How
-from hybridize.domain.objects import LibInst, Stream
+from hybridize.domain.objects import Lib, LibInst, Lit, Stream, Tup
 from hybridize.facts.callgraph import components, reachable
 from hybridize.facts.computation import opaque_call, opaque_places
 from hybridize.facts.keras_graphs import library_loops
 from hybridize.facts.operations import Operation, operations, own, symbolic
-from hybridize.facts.origins import runs_at_once
+from hybridize.facts.origins import call_at, runs_at_once
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
 from hybridize.library.keras import sizes
+from hybridize.library.keras.ready import ready
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
+from hybridize.program.operands import operands
 from hybridize.records import dataclass, replace
 
 #: Calls that are no part of what a function computes: set-up, or Python that a host runs.
@@ -29,9 +32,9 @@ _MOST: Final = 1e9
 _GUESS: Final = 2.0
 #: What is called and not known computes, for all we know, this share of what is known; that gains nothing.
 _UNKNOWN: Final = 0.3
-#: Models of others that come whole: dispatches, operations, multiplications, elements of weights, variables.
-_READY: Final = (3000.0, 800.0, 4e9, 1e7, 150.0)
 _READY_NAMES: Final = "keras.applications."
+#: What a model calls the symbolic tensors that it begins with.
+_BEGINS: Final = ("inputs", "input")
 #: Models are looked into so deeply: models of models, helpers that call layers.
 _DEPTH: Final = 8
 #: Turns of an unrolled loop of unknown length: guesses multiply where loops nest, and must not speak against a graph.
@@ -295,14 +298,18 @@ class Benefits:
         total = Work()
         made_at, position = model.site
         builders = [f for f in self.frames.get(made_at, ()) if f.uid == model.frame]
-        if any(f.ops.get(position, "").startswith(_READY_NAMES) for f in builders):
-            dispatches, count, flops, weights, variables = _READY
-            return Work(dispatches, count, 0.0, flops, variables, count, taped=count, weights=weights)
+        for builder in builders:
+            name = _maker(builder, position)
+            if name.startswith(_READY_NAMES):
+                return _ready(builder, position, name)
         for layer, share in sizes.inside(model):
             self._add_layer(total, layer, share, depth)
         if not total.operations and "$outputs" in model.fields:
             for builder in builders:
                 self._add_symbolic(total, builder, _ONE, set())
+        if not total.operations:
+            for whole in (o for f in builders for o in _over(f, position) if o is not model):
+                return self._model(whole, depth + 1)
         if not total.operations:  # layers that are not known
             dispatches, count = costs.UNKNOWN_MODEL
             total = Work(dispatches, count, 0.0, 0.0, 6.0, count, taped=count)
@@ -363,6 +370,43 @@ class Benefits:
         called = (costs.GRAPH_CALL + costs.GRAPH_OPERATION * inner.operations) / costs.EAGER_OPERATION
         written = inner.elements * costs.fused(inner.operations)
         return replace(inner, dispatches=called, elements=written, taped=_TAPED_CALL)
+
+
+def _maker(frame: Frame, position: int) -> str:
+    """What is called at a place of a frame, if it is a function of the library."""
+    call = call_at(frame.code, position)
+    names = [o.name for o in frame.vals[call.function] or () if isinstance(o, Lib)] if call else []
+    return frame.ops.get(position) or next(iter(names), "")
+
+
+def _ready(frame: Frame, position: int, name: str) -> Work:
+    """The work of a model that comes whole, for an image of the size that it is made for."""
+    call = call_at(frame.code, position)
+    slot = next((slot for key, slot in call.keywords if key == "input_shape"), None) if call else None
+    shapes = [o for o in frame.vals[slot] or () if isinstance(o, Tup)] if slot is not None else []
+    numbers = [o.const for item in shapes[0].items[:2] for o in item if isinstance(o, Lit)] if len(shapes) == 1 else []
+    sides = [number for number in numbers if isinstance(number, int)]
+    does = ready(name.rpartition(".")[2], prod(sides) if len(sides) == 2 else None)
+    count = does.operations
+    work = Work(does.dispatches, count, 0.0, does.flops, does.variables, count, taped=count, weights=does.weights)
+    if len(sides) != 2:
+        work.guessed = costs.computing_time(0.0, does.flops)
+    return work
+
+
+def _over(frame: Frame, position: int) -> Iterator[LibInst]:
+    """The models that one is made over: it begins with their inputs, and computes what their layers do, or some."""
+    call, made = call_at(frame.code, position), index_of(frame.code)
+    if call is None:
+        return
+    given = [slot for key, slot in call.keywords if key == "inputs"] + [slot for slot, _ in call.arguments[:1]]
+    todo = list(given)
+    while todo:
+        source = made.source(todo.pop())
+        if isinstance(source, (ir.List, ir.Tuple)):
+            todo += operands(source)
+        elif isinstance(source, ir.Attr) and source.name in _BEGINS:
+            yield from (o for o in frame.vals[source.owner] or () if isinstance(o, LibInst))
 
 
 def _differentiated(work: Work, gradients: float) -> Work:

@@ -72,7 +72,7 @@ class Places:
                 self._block(instr.then, loops, inner if nth is None else share * nth)
                 self._block(instr.orelse, loops, inner if nth is None else share * (1 - nth))
             elif isinstance(instr, ir.Loop):
-                inside = (*loops, instr)
+                inside = loops if _leaves(instr) else (*loops, instr)
                 self._block(instr.test, inside, share)
                 self._block(instr.body, inside, share)
                 self._block(instr.orelse, loops, share)
@@ -101,6 +101,12 @@ class Places:
             self.around[pos] = loops
         if share != 1.0:
             self.share[pos] = share
+
+
+def _leaves(loop: ir.Loop) -> bool:
+    """Whether no turn of a loop comes to another one: each ends in `break`, `return` or `raise`."""
+    again = {loop.back, *loop.continues}
+    return bool(loop.phis) and all(edge not in again for phi in loop.phis for edge, _ in phi.incoming)
 
 
 def _nth(code: Code, condition: int, steps: int = _STEPS) -> float | None:

@@ -62,11 +62,11 @@ COMPUTES: Final = (
 #: Functions that take Python data as readily, or lists of tensors, or things that are no tensors.
 TAKES_DATA: Final = frozenset(
     "tf.constant tf.Variable tf.fill tf.range tf.zeros tf.ones tf.print tf.function tf.cond "
-    "tf.while_loop tf.map_fn tf.scan tf.foldl tf.foldr tf.stack tf.concat tf.add_n tf.math.add_n tf.identity_n "
-    "tf.meshgrid tf.group tf.tuple tf.eye tf.linalg.eye tf.linspace tf.broadcast_static_shape tf.as_dtype "
+    "tf.while_loop tf.map_fn tf.scan tf.foldl tf.foldr tf.stack tf.concat tf.math.add_n tf.identity_n "
+    "tf.meshgrid tf.group tf.tuple tf.eye tf.linspace tf.broadcast_static_shape tf.dtypes.as_dtype "
     "tf.ones_like tf.zeros_like tf.shape_n tf.is_tensor tf.py_function tf.numpy_function tf.get_static_value "
     "tf.type_spec_from_value "
-    "tf.image.decode_image tf.image.decode_jpeg tf.image.decode_png tf.linalg.LinearOperator tf.nest.map_structure "
+    "tf.io.decode_image tf.io.decode_jpeg tf.io.decode_png tf.linalg.LinearOperator tf.nest.map_structure "
     "tf.make_tensor_proto tf.einsum tf.broadcast_dynamic_shape tf.dynamic_stitch tf.dynamic_partition".split()
 )
 #: Library classes whose objects say more as such than as something unknown.
@@ -141,6 +141,6 @@ TRACING_STRATEGIES: Final = frozenset({"tf.distribute.TPUStrategy", "tf.distribu
 #: Functions that ask for the size of a tensor while it is traced.
 SIZE_QUESTIONS: Final = frozenset({"tf.unstack", "builtins.len", "keras.backend.int_shape", "tf.get_static_value"})
 #: What only programs for TensorFlow 1 call.
-PLACEHOLDERS: Final = frozenset({"tf.compat.v1.placeholder", "tf.compat.v1.sparse_placeholder"})
+PLACEHOLDERS: Final = frozenset({"tf.compat.v1.placeholder", "tf.compat.v1.sparse.placeholder"})
 V1_SWITCHES: Final = frozenset({"tf.compat.v1.disable_eager_execution", "tf.compat.v1.disable_v2_behavior"})
 V1_SESSIONS: Final = frozenset({"tf.compat.v1.Session", "tf.compat.v1.InteractiveSession"})

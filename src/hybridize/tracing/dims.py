@@ -46,10 +46,10 @@ _AXES: Final = frozenset(
     "tf.reduce_min tf.math.reduce_sum tf.math.reduce_mean tf.math.reduce_max tf.math.reduce_min".split()
 )
 #: Operations of two operands, of which one is enough.
-_PAIRS: Final = frozenset("tf.minimum tf.maximum tf.math.minimum tf.math.maximum tf.add tf.multiply".split())
+_PAIRS: Final = frozenset(f"tf.math.{n}" for n in ("minimum", "maximum", "add", "multiply"))
 #: Where an argument is the whole shape of the result: how long it is, is the rank.
 _SHAPED: Final = {"tf.reshape": (1, "shape")} | dict(SHAPES)
-_PUT_TOGETHER: Final = frozenset({"tf.SparseTensor", "tf.sparse.SparseTensor"})
+_PUT_TOGETHER: Final = frozenset({"tf.sparse.SparseTensor"})
 _DEPTH: Final = 24
 ALL: Final[Dims] = ()
 FIRST: Final[Dims] = (0,)

@@ -33,7 +33,8 @@ _SHAPED: Final = frozenset(
     "tf.tensordot tf.linalg.matvec tf.nn.conv1d tf.nn.conv2d tf.nn.conv3d tf.nn.depthwise_conv2d tf.math.top_k "
     "tf.nn.bias_add tf.ensure_shape tf.linalg.inv tf.linalg.det tf.linalg.cholesky tf.linalg.solve tf.nn.top_k "
     "tf.image.resize tf.nn.softmax_cross_entropy_with_logits tf.nn.sigmoid_cross_entropy_with_logits tf.reverse "
-    "tf.boolean_mask tf.where tf.reduce_sum tf.reduce_mean tf.reduce_max tf.reduce_min tf.reduce_prod".split()
+    "tf.boolean_mask tf.where tf.math.reduce_sum tf.math.reduce_mean tf.math.reduce_max tf.math.reduce_min "
+    "tf.math.reduce_prod".split()
 )
 #: Operations that fail by the values they get, in a graph as in eager code.
 _BY_VALUE: Final = (
@@ -44,7 +45,6 @@ _BY_VALUE: Final = (
     "tf.linalg.",
     "tf.image.decode",
     "tf.audio.decode",
-    "tf.Assert",
     "tf.math.floordiv",
     "tf.math.floormod",
     "tf.slice",

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.objects import Inst, LibInst, Unknown
+from hybridize.domain.objects import Inst, LibInst, Obj, Unknown
+from hybridize.facts.model import FunctionKind
 from hybridize.facts.pruned import Pruned, conditions
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.tracing.building import is_built
+from hybridize.tracing.lifetimes import lifetimes
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 #: What lets an optimizer take a step, at the first of which it makes its variables.
@@ -26,6 +28,29 @@ def is_optimizer(project: ProjectView, obj: object) -> bool:
     if not isinstance(obj, (Inst, LibInst)):
         return False
     return any(n.startswith("keras.optimizers.") for n in registry.mro_names(obj))
+
+
+def stepping(function: FunctionView) -> list[Frame]:
+    """The frames of a function's traced extent that let some object take a step."""
+    project, extents = function.project, function.project.extents
+
+    def find() -> int:
+        every = (frame for frames in project.solution.frames.values() for frame in frames)
+        return extents.set_of(f for f in every if not STEPS.isdisjoint(index_of(f.code).attributes))
+
+    found = extents.of_all(function.frames) & project.shared("optimizer steps", find)
+    return sorted(extents.frames(found), key=lambda frame: frame.uid)
+
+
+def comes_again(function: FunctionView, objects: set[Obj]) -> bool:
+    """Whether a loop makes one such object after the other: a function of a module has its graphs for all of them."""
+    if len(objects) != 1 or function.facts.kind is not FunctionKind.FUNCTION:
+        return False
+    made = next(iter(objects))
+    if not isinstance(made, (Inst, LibInst)):
+        return False
+    frames = [f for f in function.project.solution.frames.get(made.site[0], ()) if f.uid == made.frame]
+    return any(lifetimes(function.project).is_looped(frame, made.site[1]) for frame in frames)
 
 
 def made_late(function: FunctionView) -> Iterator[tuple[int, str]]:

@@ -27,9 +27,9 @@ _CONVOLUTIONS: Final = "conv2d conv2d_transpose conv3d"
 ALIKE: Final = {
     **{f"tf.{name}": ("x", "y") for name in f"{_XY} realdiv truncatediv truncatemod".split()},
     **{f"tf.math.{name}": ("x", "y") for name in _MATH_XY.split()},
-    **dict.fromkeys(("tf.atan2", "tf.math.atan2"), ("y", "x")),
-    **dict.fromkeys(("tf.scalar_mul", "tf.math.scalar_mul"), ("scalar", "x")),
-    **dict.fromkeys(("tf.matmul", "tf.linalg.matmul", "tf.tensordot"), ("a", "b")),
+    "tf.math.atan2": ("y", "x"),
+    "tf.math.scalar_mul": ("scalar", "x"),
+    **dict.fromkeys(("tf.linalg.matmul", "tf.tensordot"), ("a", "b")),
     "tf.where": ("", "x", "y"),
     "tf.clip_by_value": ("t", "clip_value_min", "clip_value_max"),
 }
@@ -55,12 +55,12 @@ _FIRST_RULES: Final = frozenset(
     " tf.linspace tf.math.multiply_no_nan".split()
 )
 #: Functions whose first operand alone gives way.
-_FIRST_YIELDS: Final = frozenset({"tf.scalar_mul", "tf.math.scalar_mul"})
+_FIRST_YIELDS: Final = frozenset({"tf.math.scalar_mul"})
 #: Functions that convert each operand for itself: arrays never give way.
-_STUBBORN: Final = frozenset({"tf.tensordot", "tf.add_n"})
+_STUBBORN: Final = frozenset({"tf.tensordot", "tf.math.add_n"})
 #: Functions of a list of tensors of one dtype.
 _LISTS: Final = frozenset(
-    {"tf.concat", "tf.stack", "tf.add_n", "tf.convert_to_tensor", "builtins.sum"}
+    {"tf.concat", "tf.stack", "tf.math.add_n", "tf.convert_to_tensor", "builtins.sum"}
     | {f"tf.{where}reduce_{name}" for where in ("", "math.") for name in "sum mean max min prod".split()}
 )
 #: Functions that convert operands to the dtype of their result.
@@ -70,7 +70,7 @@ _CONVERTS: Final = {
     "tf.random.uniform": ("", "minval", "maxval"),
     "tf.random.gamma": ("", "alpha", "beta"),
 }
-_EINSUM: Final = frozenset({"tf.einsum", "tf.linalg.einsum"})
+_EINSUM: Final = frozenset({"tf.einsum"})
 _ASSIGN: Final = "tensor.variable.assign"
 #: Packages that compute with TensorFlow, and ask for the dtype of tensors that nobody sees.
 _PACKAGES: Final = tuple(f"tensorflow_{name}." for name in "probability addons text transform graphics".split())

@@ -42,7 +42,6 @@ _ASKING: Final[dict[str, str]] = {
     "keras.regularizers.serialize": "saves it by its name",
     "keras.constraints.serialize": "saves it by its name",
     "keras.saving.serialize_keras_object": "saves it by its name",
-    "keras.utils.serialize_keras_object": "saves it by its name",
 }
 #: Functions that pickle what they are given, with all that it holds: a decorated function is not the one of its name.
 _PICKLING: Final = frozenset(

@@ -59,7 +59,6 @@ _MOST_PATHS: Final = 4
 _RETURNABLE: Final = (
     "tf.data.",
     "tf.RaggedTensor",
-    "tf.SparseTensor",
     "tf.sparse.",
     "tf.IndexedSlices",
     "tf.linalg.LinearOperator",

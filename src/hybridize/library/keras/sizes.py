@@ -99,9 +99,16 @@ def filled(shape: Shape, rank: int, wide: int = 0) -> Dims:
 
 
 def _built(obj: LibInst) -> Shape:
+    """What a layer was called with; of several shapes of one rank the fewest examples, and the largest of other dims.
+
+    What loops go over comes in batches; all examples at once come once.
+    """
     cell = obj.fields.get(BUILT)
     shapes = {arrived(o.shape) for o in (cell.value if cell is not None else ()) if isinstance(o, Tensor)}
-    return shapes.pop() if len(shapes) == 1 else None
+    if len({None if shape is None else len(shape) for shape in shapes}) != 1 or None in shapes:
+        return None
+    axes = [sorted(dims, key=lambda dim: expected(dim) or 0) for dims in zip(*filter(None, shapes), strict=True)]
+    return tuple(dims[-1 if i else 0] for i, dims in enumerate(axes))
 
 
 def _strided(it: _Layer) -> float:

@@ -11,6 +11,7 @@ from hybridize.domain.objects import (
     INT_V,
     NONE_V,
     STR_V,
+    Lit,
     Tensor,
     Value,
     prim,
@@ -39,6 +40,7 @@ from hybridize.library.python.rules import (
     truth,
 )
 from hybridize.library.spec import Call, ClassSpec, Spec
+from hybridize.regex import regex
 
 TENSOR_V: Final = tensor(DENSE).value
 
@@ -64,6 +66,22 @@ _PIXELS: Final[dict[str, tuple[tuple[int, ...], str]]] = {
 }
 _TEXTS: Final = frozenset({"imdb_reviews", "yelp_polarity_reviews", "ag_news_subset", "sentiment140", "glue/sst2"})
 _LABEL: Final = tensor(DENSE, "int64", ()).value
+#: How many examples the splits of data sets have that programs load most.
+_ROWS: Final[dict[str, dict[str, int]]] = {
+    **{key: {"train": 60000, "test": 10000} for key in ("mnist", "fashion_mnist", "kmnist")},
+    **{key: {"train": 50000, "test": 10000} for key in ("cifar10", "cifar100")},
+    "svhn_cropped": {"train": 73257, "test": 26032, "extra": 531131},
+    "cats_vs_dogs": {"train": 23262},
+    "horses_or_humans": {"train": 1027, "test": 256},
+    "rock_paper_scissors": {"train": 2520, "test": 372},
+    "tf_flowers": {"train": 3670},
+    "stanford_dogs": {"train": 12000, "test": 8580},
+    "malaria": {"train": 27558},
+    "eurosat": {"train": 27000},
+    "imdb_reviews": {"train": 25000, "test": 25000, "unsupervised": 50000},
+    "ted_hrlr_translate/pt_to_en": {"train": 51785, "validation": 1193, "test": 1803},
+}
+_PART: Final = regex(r"\s*(\w+)\s*(?:\[\s*(-?\d+%?)?\s*:\s*(-?\d+%?)?\s*\])?\s*")
 
 
 def _example(call: Call) -> Value:
@@ -108,27 +126,54 @@ def _batched(call: Call, element: Value) -> Value:
     return result
 
 
+def _rows(call: Call, split: object) -> int | None:
+    """How many examples of a split there are (`train[:80%]+test`), if that is known."""
+    name, whole = call.constant(0, "name", ""), call.constant(-1, "batch_size", None) is None
+    known = _ROWS.get(name.partition(":")[0]) if isinstance(name, str) else None
+    if known is None or not isinstance(split, str) or not whole:
+        return None
+    total = 0
+    for part in split.split("+"):
+        found = _PART.fullmatch(part)
+        rows = known.get(found[1]) if found else None
+        if found is None or rows is None:
+            return None
+        low, high = _edge(found[2] or "0", rows), _edge(found[3], rows) if found[3] else rows
+        total += max(high - low, 0)
+    return total
+
+
+def _edge(text: str, rows: int) -> int:
+    """Where a part of a split begins or ends, counted from its end where the number is negative."""
+    number = round(int(text[:-1]) * rows / 100) if text.endswith("%") else int(text)
+    return min(max(rows + number if text.startswith("-") else number, 0), rows)
+
+
 def _load(call: Call) -> Value:
     """`tfds.load(name, split=..., as_supervised=..., with_info=...)`."""
     element = _batched(call, _example(call))
-    dataset = stream("tf.data.Dataset", element).value
+
+    def dataset(part: object) -> Value:
+        return stream("tf.data.Dataset", element, _rows(call, part)).value
+
     split = call.arg(1, "split", NONE_V)
     if split is NONE_V:
         made = call.new("dict", "splits")
         for key in ("train", "test"):
-            call.write(made.cell(key), dataset)
+            call.write(made.cell(key), dataset(key))
         call.engine.cells.lose_exactness(made)
-        call.write(made.rest_cell(), dataset)
+        call.write(made.rest_cell(), dataset(None))
         result = made.value
     else:
         single = call.constant(1, "split", None)
         rows = [o for o in split if hasattr(o, "site") or hasattr(o, "items")]
         several = isinstance(single, str) is False and bool(rows)
-        result = call.list_of(dataset) if several else dataset
+        result = call.list_of(dataset(None)) if several else dataset(single)
         if several and len(split) == 1:
             (obj,) = split
-            count = len(getattr(obj, "fields", ()) or getattr(obj, "items", ()))
-            result = tup([dataset] * count).value if 0 < count <= 8 else result
+            fields = [cell.value for cell in getattr(obj, "fields", {}).values()] or list(getattr(obj, "items", ()))
+            parts = [next((o.const for o in each if isinstance(o, Lit)), None) for each in fields]
+            result = tup([dataset(part) for part in parts]).value if 0 < len(parts) <= 8 else result
     info = call.constant(-1, "with_info", False)
     return tup([result, instance("tensorflow_datasets.core.DatasetInfo")(call)]).value if info is True else result
 

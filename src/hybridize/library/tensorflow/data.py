@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.calls import How
@@ -36,6 +35,7 @@ from hybridize.domain.tensors import (
     is_batch,
 )
 from hybridize.library.convert import dim_of, shape_of
+from hybridize.library.costs import BATCHES
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.tensorflow.data_elements import (
     DATASET,
@@ -182,15 +182,22 @@ def _concatenate(call: Call) -> Value:
     return dataset(join(element_of(call), elements_of(call, other)), total)
 
 
-def _resized(count: Callable[[int, int], int]) -> Rule:
-    """A dataset of the same elements, of which there are more or fewer: by its size and the argument of the call."""
+def _skip(call: Call) -> Value:
+    """What is left without the first elements."""
+    old, n = count_of(call), call.constant(0, "count")
+    if old is None or not isinstance(n, int):
+        return dataset(element_of(call))
+    return dataset(element_of(call), old if old == INFINITE else max(old - n, 0) if n >= 0 else 0)
 
-    def rule(call: Call) -> Value:
-        old, argument = count_of(call), call.constant(0, "count")
-        known = old is not None and isinstance(argument, int)
-        return dataset(element_of(call), count(old, argument) if known and old is not None else None)
 
-    return rule
+def _take(call: Call) -> Value:
+    """The first elements: of a dataset of unknown size that has no fewer, if they are few."""
+    old, n = count_of(call), call.constant(0, "count")
+    if not isinstance(n, int) or n < 0:
+        return dataset(element_of(call), old if isinstance(n, int) else None)
+    if old is None:
+        return dataset(element_of(call), n if n <= BATCHES else None)
+    return dataset(element_of(call), n if old == INFINITE else min(old, n))
 
 
 def _repeat(call: Call) -> Value:
@@ -333,8 +340,8 @@ METHODS: Final[dict[str, Spec]] = {
     **{name: Spec(_same) for name in _SAME},
     **{name: Spec(_uncounted) for name in _UNCOUNTED},
     "repeat": Spec(_repeat),
-    "take": Spec(_resized(lambda old, n: n if old == INFINITE else min(old, n) if n >= 0 else old)),
-    "skip": Spec(_resized(lambda old, n: old if old == INFINITE else max(old - n, 0) if n >= 0 else 0)),
+    "take": Spec(_take),
+    "skip": Spec(_skip),
     "shard": Spec(_uncounted),
     "map": Spec(_map),
     "flat_map": Spec(_flat_map),

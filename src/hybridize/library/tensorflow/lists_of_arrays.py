@@ -19,12 +19,13 @@ _WORDS: Final[dict[tuple[int, ...], dict[str, str]]] = {
             "broadcast_to cast constant convert_to_tensor cos cosh cumsum ensure_shape exp expand_dims floor "
             "gather_nd histogram_fixed_width identity logical_not matrix_square_root negative norm one_hot "
             "ones_like rank reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod "
-            "reduce_sum repeat reshape reverse roll round saturate_cast sequence_mask shape sigmoid sign sin sinh "
+            "reduce_sum repeat reshape reverse roll round sequence_mask shape sigmoid sign sin sinh "
             "size slice sort split sqrt square squeeze stop_gradient strided_slice tan tanh tile transpose "
             "unstack where zeros_like"
         ),
         "tf.audio": "encode_wav",
         "tf.bitwise": "invert",
+        "tf.dtypes": "saturate_cast",
         "tf.image": (
             "adjust_contrast adjust_gamma adjust_hue adjust_jpeg_quality adjust_saturation central_crop "
             "convert_image_dtype flip_left_right flip_up_down hsv_to_rgb per_image_standardization "
@@ -74,11 +75,12 @@ _WORDS: Final[dict[tuple[int, ...], dict[str, str]]] = {
     },
     (0, 1): {
         "tf": (
-            "add atan2 boolean_mask clip_by_norm complex divide dynamic_partition equal gather greater "
+            "add atan2 boolean_mask clip_by_norm divide dynamic_partition equal gather greater "
             "greater_equal less less_equal linspace logical_and logical_or maximum minimum multiply not_equal pow "
             "realdiv searchsorted subtract tensordot truediv truncatediv truncatemod"
         ),
         "tf.bitwise": "bitwise_and bitwise_or bitwise_xor left_shift right_shift",
+        "tf.dtypes": "complex",
         "tf.image": "adjust_brightness",
         "tf.linalg": "cross lstsq matvec tensordot",
         "tf.math": (

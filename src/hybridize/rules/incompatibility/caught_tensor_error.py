@@ -33,7 +33,6 @@ _FAIL: Final = (
     "tf.ensure_shape",
     "tf.image.decode",
     "tf.audio.decode",
-    "tf.Assert",
 )
 
 

@@ -32,7 +32,7 @@ _ALWAYS: Final = frozenset(
     {f"tf.train.Checkpoint.{name}" for name in ("save", "restore", "read", "write")}
     | {f"tf.train.CheckpointManager.{name}" for name in ("save", "restore_or_initialize")}
     | {f"keras.Model.{name}" for name in ("save_weights", "load_weights", "save", "export")}
-    | {"keras.models.save_model", "keras.models.load_model", "tf.saved_model.save", "tf.saved_model.load"}
+    | {"keras.saving.save_model", "keras.saving.load_model", "tf.saved_model.save", "tf.saved_model.load"}
     | {"tf.data.Dataset.as_numpy_iterator", "keras.optimizers.Optimizer.set_weights"}
 )
 #: Under Keras 3 these work in a graph in simple cases.

@@ -49,7 +49,7 @@ _PLAIN: Final = frozenset(
     }
 )
 #: What a check of an argument calls besides.
-_CHECKS: Final = ("tf.shape", "tf.rank", "tf.size", "tf.reduce_all", "tf.reduce_any", "tf.debugging.")
+_CHECKS: Final = ("tf.shape", "tf.rank", "tf.size", "tf.math.reduce_all", "tf.math.reduce_any", "tf.debugging.")
 _OF_SHAPES: Final = frozenset("set_shape as_list get_shape concatenate TensorShape compute_output_shape".split())
 _RAISED: Final = ("Error", "Exception")
 _BUILT_IN: Final = frozenset(f"builtins.{name}" for name in ("list", "tuple", "len", "int"))

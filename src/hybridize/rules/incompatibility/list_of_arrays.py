@@ -18,7 +18,7 @@ from hybridize.tracing.values import argument, elements
 from hybridize.tracing.views import FrameView
 
 #: Functions that convert each element of a list for itself.
-_EACH: Final = frozenset({"tf.stack", "tf.concat", "tf.add_n", "tf.math.add_n"})
+_EACH: Final = frozenset({"tf.stack", "tf.concat", "tf.math.add_n"})
 _ASSIGN: Final = frozenset(f"tensor.variable.assign{how}" for how in ("", "_add", "_sub"))
 _PLACES: Final = {**ONE_TENSOR, **dict.fromkeys(_EACH | _ASSIGN, (0,))}
 _LISTS: Final = ("list", "tuple")

@@ -38,7 +38,7 @@ _WANT_SHAPE: Final = {
     "tf.random.stateless_uniform": (0, "shape"),
     "tf.constant": (0, "value"),
     "tf.convert_to_tensor": (0, "value"),
-    "tf.reduce_prod": (0, "input_tensor"),
+    "tf.math.reduce_prod": (0, "input_tensor"),
     "tf.scatter_nd": (2, "shape"),
     "np.prod": (0, "a"),
     "np.zeros": (0, "shape"),

@@ -33,14 +33,7 @@ _DRAWS: Final = {
 }
 #: With these given nothing is drawn, or by the seed.
 _SETTLING: Final = frozenset({"seed", "seed2", "sampled_values"})
-_SEEDS: Final = frozenset(
-    {
-        "tf.random.set_seed",
-        "tf.keras.utils.set_random_seed",
-        "keras.utils.set_random_seed",
-        "tf.compat.v1.set_random_seed",
-    }
-)
+_SEEDS: Final = frozenset({"tf.random.set_seed", "keras.utils.set_random_seed", "tf.compat.v1.random.set_random_seed"})
 
 
 def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
@@ -208,7 +201,7 @@ r2 = target(tf.zeros([3]))
         Example(
             """\
 import tensorflow as tf
-tf.random.set_seed(5)
+tf.compat.v1.set_random_seed(5)
 def target(x):
     return tf.nn.dropout(x, 0.5)
 r1 = target(tf.ones([8]))

@@ -17,8 +17,7 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.building import is_built
 from hybridize.tracing.hybridized import places
 from hybridize.tracing.keyed import varies
-from hybridize.tracing.late import STEPS, is_optimizer
-from hybridize.tracing.lifetimes import lifetimes
+from hybridize.tracing.late import STEPS, comes_again, is_optimizer, stepping
 from hybridize.tracing.processes import meeting, programs_of
 from hybridize.tracing.views import FunctionView, ProjectView
 
@@ -29,14 +28,13 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         found = {o for f in function.frames for o in f.args[i] if is_optimizer(function.project, o)}
         if len(found) < 2 and (i or function.facts.kind is not FunctionKind.METHOD):  # a graph for each receiver
             found = _of_objects(function, i) or found
-        again = _comes_again(function, found)
+        again = comes_again(function, found)
         found = found if again else meeting(function.project, found)
         if found and not again and function.is_hybrid and (_are_chosen(found) or not _meet(function, found, i)):
             continue
         if not found or all(isinstance(o, (Inst, LibInst)) and is_built(function.project, o) for o in found):
             continue
-        extents = function.project.extents
-        for frame in sorted(extents.frames(extents.of_all(function.frames) & _stepping(function.project)), key=_number):
+        for frame in stepping(function):
             pos = _step(frame, found)
             if pos is not None:
                 said = f"`{param.name}` is now one optimizer, now another: the second one makes its variables too late"
@@ -48,17 +46,6 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 break
 
     yield from _by_key(function)
-
-
-def _comes_again(function: FunctionView, optimizers: set[Obj]) -> bool:
-    """Whether a loop makes one optimizer after the other, for a function of a module, which has its graphs for all."""
-    if len(optimizers) != 1 or function.facts.kind is not FunctionKind.FUNCTION:
-        return False
-    made = next(iter(optimizers))
-    if not isinstance(made, (Inst, LibInst)):
-        return False
-    frames = [f for f in function.project.solution.frames.get(made.site[0], ()) if f.uid == made.frame]
-    return any(lifetimes(function.project).is_looped(frame, made.site[1]) for frame in frames)
 
 
 def _meet(function: FunctionView, optimizers: set[Obj], index: int) -> bool:
@@ -106,8 +93,8 @@ def _of_objects(function: FunctionView, index: int) -> set[Obj]:
 
 def _by_key(function: FunctionView) -> Iterator[Hit]:
     """`optimizers[name].apply_gradients(...)`, where the calls of the function bring several names."""
-    project, extents = function.project, function.project.extents
-    for frame in sorted(extents.frames(extents.of_all(function.frames) & _stepping(project)), key=_number):
+    project = function.project
+    for frame in stepping(function):
         for instr in index_of(frame.code).of(ir.Attr):
             made = definitions(frame.code).get(instr.owner) if instr.name in STEPS else None
             if not isinstance(made, ir.Item):
@@ -123,20 +110,6 @@ def _has_several(project: ProjectView, container: Container) -> bool:
     held = [o for cell in container.fields.values() for o in cell.value]
     lazy = [o for o in held if is_optimizer(project, o) and isinstance(o, (Inst, LibInst)) and not is_built(project, o)]
     return bool(lazy) and (len(container.fields) > 1 or container.rest is not None)
-
-
-def _number(frame: Frame) -> int:
-    return frame.uid
-
-
-def _stepping(project: ProjectView) -> int:
-    """The frames that let some object take a step, as a set."""
-
-    def find() -> int:
-        every = (frame for frames in project.solution.frames.values() for frame in frames)
-        return project.extents.set_of(f for f in every if not STEPS.isdisjoint(index_of(f.code).attributes))
-
-    return project.shared("optimizer steps", find)
 
 
 def _step(frame: Frame, optimizers: set[Obj]) -> int | None:

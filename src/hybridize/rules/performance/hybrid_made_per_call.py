@@ -32,7 +32,7 @@ _SET: Final = 3
 #: What draws samples, or goes down a slope, many times in one call.
 _CHAINS: Final = ("tensorflow_probability.mcmc.", "tensorflow_probability.optimizer.", "tensorflow_probability.vi.")
 #: What wants a hybrid function to write it down, and calls it no more.
-_EXPORTS: Final = ("tf.saved_model.save", "keras.Model.save", "keras.Sequential.save", "keras.models.save_model")
+_EXPORTS: Final = ("tf.saved_model.save", "keras.Model.save", "keras.saving.save_model")
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

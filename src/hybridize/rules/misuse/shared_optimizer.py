@@ -1,0 +1,172 @@
+"""HY259: one optimizer steps over the variables of several objects that come as an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Inst, LibInst, Obj
+from hybridize.facts.model import Evidence, FunctionKind
+from hybridize.facts.usage import TRAINED
+from hybridize.library import registry
+from hybridize.program import ir
+from hybridize.program.index import index_of
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.tracing.late import STEPS, comes_again, is_optimizer, stepping
+from hybridize.tracing.processes import meeting
+from hybridize.tracing.views import FunctionView
+
+#: Since this release of TensorFlow an optimizer steps over the variables of its first step alone, eagerly as well.
+_SINCE: Final = (2, 11)
+_OLD: Final = "keras.optimizers.legacy."
+_PLAIN: Final = frozenset({"keras.optimizers.SGD", "keras.optimizers.legacy.SGD"})
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """Parameters that receive several objects, to whose variables an optimizer applies gradients."""
+    frames = stepping(function)
+    attributes = [(f, i) for f in frames for i in index_of(f.code).of(ir.Attr)]
+    steppers = [(f, i, o) for f, i in attributes if i.name in STEPS for o in f.vals[i.owner] or ()]
+    late = [(f, i) for f, i, o in steppers if is_optimizer(function.project, o) and _makes_late(function, o)]
+    if not late:
+        return
+    asked = {o for f, i in attributes if i.name in TRAINED for o in f.vals[i.owner] or ()}
+    for i, param in enumerate(function.code.params):
+        if not i and function.facts.kind is FunctionKind.METHOD:
+            continue  # a graph for each receiver
+        found: set[Obj] = {o for f in function.frames for o in f.args[i] if o in asked}
+        if not comes_again(function, found) and len(meeting(function.project, found)) < 2:
+            continue
+        frame, step = late[0]
+        said = (
+            f"`{param.name}` is now one object, now another: the optimizer makes variables for the second one too late"
+        )
+        here = Evidence(said, function.code.path, function.code.line)
+        used = Evidence("its variables are made here", frame.code.path, step.position >> 16)
+        yield Hit(function.code.position, said, evidence=(here, used))
+        return
+
+
+def _makes_late(function: FunctionView, optimizer: Obj) -> bool:
+    """Whether an optimizer makes variables for all that it ever meets, not for those of its first step alone."""
+    if not isinstance(optimizer, (Inst, LibInst)):
+        return False
+    names = registry.mro_names(optimizer)
+    if function.project.versions.oldest >= _SINCE and not any(n.startswith(_OLD) for n in names):
+        return False
+    return _PLAIN.isdisjoint(names[:1]) or not _is_plain(optimizer)
+
+
+def _is_plain(optimizer: Inst | LibInst) -> bool:
+    """Whether a descent along the gradient is made without momentum: it needs no variables but its own."""
+    code, position = optimizer.site
+    made = [i for i in index_of(code).at(position) if isinstance(i, ir.Call)] if isinstance(code, ir.Code) else []
+    return bool(made) and all(
+        len(i.arguments) < 2 and not any(starred for _, starred in i.arguments) and _named(i) for i in made
+    )
+
+
+def _named(call: ir.Call) -> bool:
+    return all(key not in ("momentum", "**", None) for key, _ in call.keywords)
+
+
+RULE = Rule(
+    code="HY259",
+    name="shared-optimizer",
+    category=Category.MISUSE,
+    outcome=Outcome.RAISES,
+    summary="One optimizer steps over the variables of several objects that arrive as an argument.",
+    details="""Before TensorFlow 2.11, and with `tf.keras.optimizers.legacy`, an optimizer makes slot variables for each
+variable that it meets for the first time. A hybrid function may make variables only at its first trace: for a second
+model TensorFlow raises, where eager code trains it as well. Later optimizers know the variables of their first step
+alone and raise eagerly, too. Make an optimizer and a hybrid function for each model. Of a function that is hybrid
+already nothing is said: what has run until now has met one model.""",
+    level=None,
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+class Model(tf.Module):
+    def __init__(self, start):
+        self.w = tf.Variable(start)
+def target(model, x, opt):
+    with tf.GradientTape() as tape:
+        loss = (model.w * x) ** 2
+    gradients = tape.gradient(loss, model.trainable_variables)
+    opt.apply_gradients(zip(gradients, model.trainable_variables))
+    return loss
+opt = tf.keras.optimizers.legacy.Adam(0.1)
+small, large = Model(1.0), Model([1.0, 2.0])
+r1 = target(small, tf.constant(1.0), opt)
+r2 = target(large, tf.constant(1.0), opt)
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+            needs="keras<3",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Model(tf.Module):
+    def __init__(self, start):
+        self.w = tf.Variable(start)
+opt = tf.keras.optimizers.legacy.SGD(0.1, momentum=0.9)
+def target(model, x):
+    with tf.GradientTape() as tape:
+        loss = (model.w * x) ** 2
+    gradients = tape.gradient(loss, model.trainable_variables)
+    opt.apply_gradients(zip(gradients, model.trainable_variables))
+    return loss
+r = []
+for start in (1.0, 2.0):
+    model = Model(start)
+    r.append(target(model, tf.constant(1.0)))
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+            needs="keras<3",
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+class Model(tf.Module):
+    def __init__(self, start):
+        self.w = tf.Variable(start)
+def target(model, x, opt):
+    with tf.GradientTape() as tape:
+        loss = (model.w * x) ** 2
+    gradients = tape.gradient(loss, model.trainable_variables)
+    opt.apply_gradients(zip(gradients, model.trainable_variables))
+    return loss
+opt = tf.keras.optimizers.legacy.SGD(0.1)
+small, large = Model(1.0), Model(2.0)
+r1 = target(small, tf.constant(1.0), opt)
+r2 = target(large, tf.constant(1.0), opt)
+""",
+            needs="keras<3",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Model(tf.Module):
+    def __init__(self, start):
+        self.w = tf.Variable(start)
+def target(model, other, x, opt):
+    with tf.GradientTape() as tape:
+        loss = (model.w * x) ** 2 + (other.w * x) ** 2
+    variables = model.trainable_variables + other.trainable_variables
+    opt.apply_gradients(zip(tape.gradient(loss, variables), variables))
+    return loss
+opt = tf.keras.optimizers.legacy.Adam(0.1)
+small, large = Model(1.0), Model(2.0)
+r1 = target(small, large, tf.constant(1.0), opt)
+r2 = target(small, large, tf.constant(2.0), opt)
+""",
+            needs="keras<3",
+        ),
+    ),
+    reference="semantics.md R7",
+)
