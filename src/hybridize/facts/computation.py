@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.calls import How
@@ -41,8 +42,10 @@ _SKIPPED: Final = frozenset({How.BUILD, How.CLASS, How.CALLBACK})
 class Computation:
     """Tensor operations of each frame, callees included."""
 
-    def __init__(self, extents: Extents) -> None:
+    def __init__(self, extents: Extents, gives_tensor: Callable[[Frame, int], bool]) -> None:
+        """`gives_tensor`: whether a call of unknown code computes with TensorFlow by its use."""
         self.extents = extents
+        self.gives_tensor = gives_tensor
         self.ops: dict[Frame, Evidence | None] = {}
         self.opaque: dict[Frame, Evidence | None] = {}
         self.updating: dict[Frame, Evidence | None] = {}
@@ -71,7 +74,7 @@ class Computation:
         """Whether some TensorFlow operation happens, on tensors that are not just arrays, and what that rests on.
 
         With `speculate` a call of one of the project's functions, of which the analysis cannot tell which, is taken
-        for one that computes, as it is taken for one without side effects.
+        for one that computes, as it is taken for one without side effects; so is one that its use shows to do so.
         """
         for frame in frames:
             found = self.ops.get(frame)
@@ -81,10 +84,21 @@ class Computation:
         if doubt and speculate and all(said.told is Told.SUMMARIZED for said in doubt):
             assumed = replace(doubt[0], message=f"assumed to compute with TensorFlow: {doubt[0].message}")
             return Fact(Ternary.YES, (assumed,)), [assumed]
+        used = next(filter(None, map(self._by_use, frames)), None) if doubt and speculate else None
+        if used is not None:
+            return Fact(Ternary.YES, (used,)), [used]
         if doubt or not frames:
             return Fact(Ternary.UNKNOWN, tuple(doubt[:1])), []
         unknown = next((said for frame in frames if (said := _unknown_operand(frame)) is not None), None)
         return (Fact(Ternary.NO) if unknown is None else Fact(Ternary.UNKNOWN, (unknown,))), []
+
+    def _by_use(self, frame: Frame) -> Evidence | None:
+        """A call of unknown code that computes with TensorFlow by its use."""
+        found = sorted((e.position, e.detail) for e in frame.effects.values() if e.kind in _OPAQUE)
+        made = next((each for each in found if self.gives_tensor(frame, each[0])), None)
+        if made is None:
+            return None
+        return Evidence(f"assumed to compute with TensorFlow: calls {made[1]}", frame.code.path, made[0] >> 16)
 
     def updates(self, frames: list[Frame]) -> Fact:
         """Whether a call assigns to variables, or applies gradients to them."""

@@ -114,6 +114,12 @@ def is_computed_on(frame: Frame, position: int) -> bool:
     return bool(calls) and _is_given(frame, calls)
 
 
+def gets_tensor(frame: Frame, position: int) -> bool:
+    """Whether every call at a place gets a tensor, or what may be one."""
+    calls = index_of(frame.code).calls.get(position, ())
+    return bool(calls) and all(_gets_tensor(frame, call, unknown=True) for call in calls)
+
+
 def _is_operand(frame: Frame, position: int) -> bool:
     """Whether a call gets what may be a tensor, or its result is an operand: an operator's, or that of an operation."""
     index = index_of(frame.code)
