@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import Tensor, Unknown
+from hybridize.domain.objects import Bound, LibInst, Obj, Tensor, Unknown
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
 from hybridize.domain.unknowns import Why
 from hybridize.facts.extents import Extents
@@ -17,6 +17,7 @@ from hybridize.facts.origins import runs_at_once
 from hybridize.flow.frames import Effect, Frame
 from hybridize.library import costs
 from hybridize.library.dialect import NO_COMPUTATION
+from hybridize.library.registry import class_chain
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -35,7 +36,7 @@ _PYTHON_PROTOCOLS = frozenset(
 _OPAQUE = ("unknown_call", "foreign_call", "unfollowed")
 _ARITHMETIC = (ir.Binary, ir.Inplace, ir.Unary)
 #: So many frames are looked through for a variable.
-_FOLLOWED = 60
+_FOLLOWED = 200
 _SKIPPED: Final = frozenset({How.BUILD, How.CLASS, How.CALLBACK})
 
 
@@ -113,7 +114,7 @@ class Computation:
         todo = [frame for frame in frames if self.ops.get(frame) is not None]
         seen = set(todo)
         for frame in todo:
-            found = _variable_operand(frame)
+            found = _state_read(frame)
             if found is not None:
                 return Fact(Ternary.YES, (found,))
             callees = {callee: None for _, callee, how in self.extents.calls(frame) if how not in _SKIPPED}
@@ -169,16 +170,23 @@ def _unknown_operand(frame: Frame) -> Evidence | None:
     return None
 
 
-def _variable_operand(frame: Frame) -> Evidence | None:
-    """The first operation of a frame that has a variable among its operands."""
+def _state_read(frame: Frame) -> Evidence | None:
+    """The first operation of a frame that computes with a variable or calls a module, which has some."""
     index = index_of(frame.code)
     for pos, name in sorted(frame.ops.items()):
         for instr in index.at(pos):
-            for slot in operands(instr):
-                value = frame.vals[slot] or () if slot >= 0 else ()
-                if any(isinstance(o, Tensor) and o.kind == VARIABLE for o in value):
-                    return Evidence(f"computes with a variable (`{name}`)", frame.code.path, pos >> 16)
+            given = [obj for slot in operands(instr) if slot >= 0 for obj in frame.vals[slot] or ()]
+            if any(isinstance(obj, Tensor) and obj.kind == VARIABLE for obj in given):
+                return Evidence(f"computes with a variable (`{name}`)", frame.code.path, pos >> 16)
+            if any(_is_of_module(obj) for obj in given):
+                return Evidence(f"computes with a module's variables (`{name}`)", frame.code.path, pos >> 16)
     return None
+
+
+def _is_of_module(obj: Obj) -> bool:
+    """Whether an object of a library is a module of TensorFlow, or a method of one."""
+    made = obj.receiver if isinstance(obj, Bound) else obj
+    return isinstance(made, LibInst) and "tf.Module" in class_chain(made.cls)
 
 
 def _update(frame: Frame) -> Evidence | None:
