@@ -43,10 +43,11 @@ _ACTIVATION: Final = "an activation"
 _OF_TENSORS: Final = (_MODEL, _FUNCTION, _LAYER, _ACTIVATION, "a `")
 #: How an activation is called that nobody knows.
 _UNKNOWN_ACTIVATION: Final = "the setting `activation` of a layer"
-#: Methods that only mappings have, only texts, and only TensorFlow's shapes and dtypes.
+#: Methods that only mappings have, only texts, and only TensorFlow's variables, shapes and dtypes.
 _METHODS: Final = {
     "a dictionary": frozenset({"items", "keys", "values"}),
     "a text": frozenset("upper lower capitalize casefold startswith endswith strip lstrip rstrip zfill".split()),
+    "a variable": frozenset({"assign_add", "assign_sub"}),
     "a shape or a dtype": frozenset("as_list is_compatible_with is_fully_defined with_rank num_elements".split()),
 }
 
@@ -131,7 +132,7 @@ def _layer(frame: Frame, effect: Effect, target: Inst) -> str:
 
 
 def _of_method(frame: Frame, position: int) -> str:
-    """What an object is that has a method of such a name: none of these changes anything."""
+    """What an object is that has a method of such a name: a graph may call each of these."""
     index = index_of(frame.code)
     made = [index.source(call.function) for call in index.calls.get(position, ())]
     names = {each.name if isinstance(each, ir.Attr) else "" for each in made}
