@@ -46,6 +46,7 @@ class Wrapper:
         ("y = self.model(x); return y, tf.reduce_mean(tf.square(y - x))", True),
         ("y = self.model(x) if x.shape[0] else x; return y, tf.exp(x), tf.square(self.model(x))", False),
         ("return self.model(x), tf.exp(x)", False),
+        ("y = self.model(x); return x + 0.5 * y * tf.exp(x), y", True),
         ("y = self.log.entry(x); return y, tf.exp(x)", False),
     ],
 )

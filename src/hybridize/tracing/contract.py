@@ -18,6 +18,7 @@ from hybridize.facts.symbolic import CLOSURE, parameter_bit
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
+from hybridize.program.operands import operands
 from hybridize.tracing.derived import may_be_passed_twice
 from hybridize.tracing.exceptions import is_kept, named
 from hybridize.tracing.functional import fed
@@ -113,6 +114,8 @@ def _is_computed(effects: SideEffects, frame: Frame, slot: int, depth: int = _DE
         return effects.gives_tensor(frame, made.position)
     if isinstance(made, ir.Phi):
         return all(_is_computed(effects, frame, each, depth - 1) for _, each in made.incoming)
+    if isinstance(made, (ir.Binary, ir.Inplace, ir.Unary)):
+        return all(_is_computed(effects, frame, each, depth - 1) for each in operands(made))
     if isinstance(made, (ir.Item, ir.Unpack, ir.Refine)):
         return _is_computed(effects, frame, made.source, depth - 1)
     return False
