@@ -18,6 +18,9 @@ TAKES = {
     "elements": "def f(tensors):\n    return [tf.reshape(t, [-1]) for t in tensors]\n",
     "parts of an object": "def f(graph):\n    return tf.gather(graph.nodes, graph.senders)\n",
     "entries": "def f(features):\n    return tf.reshape(features['image'], [-1])\n",
+    "columns": "def f(x):\n    y = x[:, 0] * x[:, 1]\n    return tf.exp(-y)\n",
+    "columns beside a tensor": "one = tf.constant(1.0)\ndef f(t, y):\n    return -y[..., 1] ** 2 + one\n",
+    "columns in a list": "def f(y):\n    return tf.stack([y[..., 1], -y[..., 0]], -1)\n",
     "a shape as only tensors have it": "def f(x):\n    return x.shape.as_list()[0]\n",
     "its dtype": "def f(x):\n    return tf.zeros([3], x.dtype)\n",
     "arguments that are passed on": "def g(x, n):\n    return tf.reshape(x, [n])\ndef f(*args):\n    return g(*args)\n",
@@ -46,6 +49,8 @@ TAKES = {
 #: Each defines `f` that takes none.
 TAKES_NONE = {
     "a number with a default": "def f(rate=0.5):\n    return tf.exp(rate)\n",
+    "columns that no TensorFlow sees": "def f(x):\n    return tf.zeros([3]), np.exp(x[:, 0])\n",
+    "an element": "def f(x):\n    return tf.exp(x[0]) * x[1]\n",
     "a number by its hint": "def f(n: int):\n    return tf.reshape(tf.range(9), [n]) + tf.gather(n, 0)\n",
     "settings": "def f(config):\n    return tf.exp(config.rate) + tf.zeros(config.size)\n",
     "a number that a function keeps": (

@@ -35,6 +35,7 @@ from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
 from hybridize.rules.scan import Scanner
 from hybridize.source import Role, Roles, Versions
+from hybridize.tracing.contract import unknown_result
 from hybridize.tracing.lifetimes import calls_for_each
 from hybridize.tracing.switches import switched_off
 
@@ -374,7 +375,9 @@ class _Chooser:
         unknown = next((obj for obj in results if isinstance(obj, Unknown)), None)
         shown = facts.gives_tensors or any(isinstance(obj, (Tensor, Tup, Container)) for obj in results)
         if unknown is not None and not shown:
-            return status_of(facts, "unsure", f"returns something that is not known: {unknown.reason}")
+            said = unknown_result(self.basis.scanner.view(code, frames, facts))
+            if said is not None:
+                return status_of(facts, "unsure", said.message, (said,))
         callers = {call.caller for call in self.basis.frequency.calls.get(code, {}).values()}
         if code.decorators and callers and callers <= self.basis.benefits.hybrid:
             return self.coverage.status(code, facts, share)  # what decorates it makes a graph already

@@ -50,7 +50,7 @@ class Collector:
         self.likely = Likely(solution.frames, self.hints)
         self.extents = Extents(solution)
         self.effects = SideEffects(solution, self.extents, vouched)
-        self.computation = Computation(self.extents)
+        self.computation = Computation(self.extents, self.effects.gives_tensor)
         self.hybrid = set(solution.world.hybrids)
         self.exported = exported(solution)
         self.coverage = Coverage(solution, self.hybrid)

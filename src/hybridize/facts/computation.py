@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import Tensor, Unknown
+from hybridize.domain.objects import Bound, LibInst, Obj, Tensor, Unknown
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
 from hybridize.domain.unknowns import Why
 from hybridize.facts.extents import Extents
@@ -16,6 +17,7 @@ from hybridize.facts.origins import runs_at_once
 from hybridize.flow.frames import Effect, Frame
 from hybridize.library import costs
 from hybridize.library.dialect import NO_COMPUTATION
+from hybridize.library.registry import class_chain
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -34,15 +36,17 @@ _PYTHON_PROTOCOLS = frozenset(
 _OPAQUE = ("unknown_call", "foreign_call", "unfollowed")
 _ARITHMETIC = (ir.Binary, ir.Inplace, ir.Unary)
 #: So many frames are looked through for a variable.
-_FOLLOWED = 60
+_FOLLOWED = 200
 _SKIPPED: Final = frozenset({How.BUILD, How.CLASS, How.CALLBACK})
 
 
 class Computation:
     """Tensor operations of each frame, callees included."""
 
-    def __init__(self, extents: Extents) -> None:
+    def __init__(self, extents: Extents, gives_tensor: Callable[[Frame, int], bool]) -> None:
+        """`gives_tensor`: whether a call of unknown code computes with TensorFlow by its use."""
         self.extents = extents
+        self.gives_tensor = gives_tensor
         self.ops: dict[Frame, Evidence | None] = {}
         self.opaque: dict[Frame, Evidence | None] = {}
         self.updating: dict[Frame, Evidence | None] = {}
@@ -71,7 +75,7 @@ class Computation:
         """Whether some TensorFlow operation happens, on tensors that are not just arrays, and what that rests on.
 
         With `speculate` a call of one of the project's functions, of which the analysis cannot tell which, is taken
-        for one that computes, as it is taken for one without side effects.
+        for one that computes, as it is taken for one without side effects; so is one that its use shows to do so.
         """
         for frame in frames:
             found = self.ops.get(frame)
@@ -81,10 +85,21 @@ class Computation:
         if doubt and speculate and all(said.told is Told.SUMMARIZED for said in doubt):
             assumed = replace(doubt[0], message=f"assumed to compute with TensorFlow: {doubt[0].message}")
             return Fact(Ternary.YES, (assumed,)), [assumed]
+        used = next(filter(None, map(self._by_use, frames)), None) if doubt and speculate else None
+        if used is not None:
+            return Fact(Ternary.YES, (used,)), [used]
         if doubt or not frames:
             return Fact(Ternary.UNKNOWN, tuple(doubt[:1])), []
         unknown = next((said for frame in frames if (said := _unknown_operand(frame)) is not None), None)
         return (Fact(Ternary.NO) if unknown is None else Fact(Ternary.UNKNOWN, (unknown,))), []
+
+    def _by_use(self, frame: Frame) -> Evidence | None:
+        """A call of unknown code that computes with TensorFlow by its use."""
+        found = sorted((e.position, e.detail) for e in frame.effects.values() if e.kind in _OPAQUE)
+        made = next((each for each in found if self.gives_tensor(frame, each[0])), None)
+        if made is None:
+            return None
+        return Evidence(f"assumed to compute with TensorFlow: calls {made[1]}", frame.code.path, made[0] >> 16)
 
     def updates(self, frames: list[Frame]) -> Fact:
         """Whether a call assigns to variables, or applies gradients to them."""
@@ -99,7 +114,7 @@ class Computation:
         todo = [frame for frame in frames if self.ops.get(frame) is not None]
         seen = set(todo)
         for frame in todo:
-            found = _variable_operand(frame)
+            found = _state_read(frame)
             if found is not None:
                 return Fact(Ternary.YES, (found,))
             callees = {callee: None for _, callee, how in self.extents.calls(frame) if how not in _SKIPPED}
@@ -155,16 +170,23 @@ def _unknown_operand(frame: Frame) -> Evidence | None:
     return None
 
 
-def _variable_operand(frame: Frame) -> Evidence | None:
-    """The first operation of a frame that has a variable among its operands."""
+def _state_read(frame: Frame) -> Evidence | None:
+    """The first operation of a frame that computes with a variable or calls a module, which has some."""
     index = index_of(frame.code)
     for pos, name in sorted(frame.ops.items()):
         for instr in index.at(pos):
-            for slot in operands(instr):
-                value = frame.vals[slot] or () if slot >= 0 else ()
-                if any(isinstance(o, Tensor) and o.kind == VARIABLE for o in value):
-                    return Evidence(f"computes with a variable (`{name}`)", frame.code.path, pos >> 16)
+            given = [obj for slot in operands(instr) if slot >= 0 for obj in frame.vals[slot] or ()]
+            if any(isinstance(obj, Tensor) and obj.kind == VARIABLE for obj in given):
+                return Evidence(f"computes with a variable (`{name}`)", frame.code.path, pos >> 16)
+            if any(_is_of_module(obj) for obj in given):
+                return Evidence(f"computes with a module's variables (`{name}`)", frame.code.path, pos >> 16)
     return None
+
+
+def _is_of_module(obj: Obj) -> bool:
+    """Whether an object of a library is a module of TensorFlow, or a method of one."""
+    made = obj.receiver if isinstance(obj, Bound) else obj
+    return isinstance(made, LibInst) and "tf.Module" in class_chain(made.cls)
 
 
 def _update(frame: Frame) -> Evidence | None:

@@ -97,6 +97,11 @@ class SideEffects:
         """Whether nothing is known that a call of a frame changes: calls of something unknown are left out."""
         return all(r.effect.kind in OPAQUE or is_unclear(r) or bool(r.once) for r in self.of(frame).values())
 
+    def gives_tensor(self, frame: Frame, position: int) -> bool:
+        """Whether a call of unknown code computes with TensorFlow by its use, so that it gives tensors."""
+        found = [e for e in frame.effects.values() if e.position == position and e.kind in OPAQUE]
+        return bool(found) and all(self._used.gives_tensor(Reason(each, frame, ())) for each in found)
+
     def of(self, frame: Frame) -> Summary:
         """The effects of a call of a frame, nearest first; none of one that is no longer part of the solution."""
         found = self._summaries.get(frame)

@@ -2,8 +2,9 @@
 
 A model of another package whose trainable variables are asked for computes on tensors, and is made to run in graphs:
 its own training does. So does one that a computed name chooses (`getattr(models, name)(...)`): those that the project
-has are followed beside it. A name that nothing defines raises wherever it is read, eagerly and in a graph. What is
-written to a private field that no code ever reads is seen by nobody.
+has are followed beside it. A name that nothing defines raises wherever it is read, eagerly and in a graph; so does a
+method that the type of a tuple or a number has not, where the same call reaches others. What is written to a private
+field that no code ever reads is seen by nobody.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from functools import cached_property
 from typing import Final, TypeGuard
 
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import BOTTOM, Inst, Lib, LibInst, Lit, Obj, Unknown, Value
+from hybridize.domain.objects import BOTTOM, NONE, Inst, Lib, LibInst, Lit, Obj, Unknown, Value
+from hybridize.domain.unknowns import Why
 from hybridize.facts.guards import parts
 from hybridize.facts.reasons import Reason
 from hybridize.facts.usage import TRAINED
@@ -53,7 +55,7 @@ class Excused:
         if reason.effect.kind not in ("unknown_call", "foreign_call"):
             return False
         target = reason.effect.target
-        if target in self.trained:
+        if target in self.trained or _is_lacking_beside(reason.frame, reason.effect):
             return True
         return isinstance(target, Unknown) and target.reason.endswith(_UNDEFINED) and self._is_plain(reason.frame)
 
@@ -119,6 +121,19 @@ class Excused:
             return False
         codes = [code for code in self.solution.frames if code.path == module.code.path]
         return all(_UNSEEN.isdisjoint(index_of(code).names) for code in codes)
+
+
+def _is_lacking_beside(frame: Frame, effect: Effect) -> bool:
+    """Whether what is called would be an attribute that a built-in value has not, beside others that may be called."""
+    if not _is_lacking(effect.target):
+        return False
+    calls = index_of(frame.code).calls.get(effect.position, ())
+    called = [obj for call in calls for obj in frame.vals[call.function] or () if obj is not NONE]
+    return not all(map(_is_lacking, called))
+
+
+def _is_lacking(obj: Obj | None) -> bool:
+    return isinstance(obj, Unknown) and obj.why is Why.LACKING
 
 
 def _is_text(obj: Obj) -> TypeGuard[Lit]:

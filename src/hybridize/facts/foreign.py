@@ -109,9 +109,30 @@ def _is_on_host(name: str) -> bool:
 
 
 def is_computed_on(frame: Frame, position: int) -> bool:
-    """Whether a call gets a tensor, and an operation computes on what it gives."""
+    """Whether a call gets a tensor, and an operation, or an operator with a tensor, computes on what it gives."""
     calls = [call for call in index_of(frame.code).calls.get(position, ()) if _gets_tensor(frame, call)]
-    return bool(calls) and _is_given(frame, calls)
+    return bool(calls) and (_is_given(frame, calls) or _meets_tensor(frame, calls))
+
+
+def _meets_tensor(frame: Frame, calls: Sequence[ir.Call]) -> bool:
+    """Whether what some calls give, or what operators make of it, is an operand beside a tensor."""
+    index = index_of(frame.code)
+    made = {call.target for call in calls}
+    for instr in index.of(ir.Binary, ir.Inplace):  # in the order of the code
+        slots = [index.original(slot) for slot in operands(instr)]
+        if made.isdisjoint(slots):
+            continue
+        beside = [obj for slot in slots if slot not in made and slot >= 0 for obj in frame.vals[slot] or ()]
+        if any(isinstance(obj, Tensor) and obj.kind != NDARRAY for obj in beside):
+            return True
+        made.add(instr.target)
+    return False
+
+
+def gets_tensor(frame: Frame, position: int) -> bool:
+    """Whether every call at a place gets a tensor, or what may be one."""
+    calls = index_of(frame.code).calls.get(position, ())
+    return bool(calls) and all(_gets_tensor(frame, call, unknown=True) for call in calls)
 
 
 def _is_operand(frame: Frame, position: int) -> bool:

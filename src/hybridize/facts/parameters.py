@@ -16,6 +16,7 @@ from hybridize.facts.likely import Likely
 from hybridize.facts.looking import Looker, Seen
 from hybridize.facts.model import Evidence, Fact, Hybridization, ParameterFacts, Source, TensorType, Ternary, Told
 from hybridize.facts.modes import is_traced_call, traced_frames
+from hybridize.facts.usage import TRAINED
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader, is_keras_call
 from hybridize.flow.solve import method_kind
@@ -93,7 +94,7 @@ class Parameters:
         reason = self._speculated(index, seen)
         if reason is not None:
             return self._assumed(param.name, index, literals, reason)
-        if seen.unknown is not None or not self.frames:
+        if (seen.unknown is not None or not self.frames) and not self._is_called(index):
             reason = seen.unknown or "no call was analyzed"
             evidence = (tells(Told.RECEIVES, self.code.path, self.code.line, param.name, reason),)
             return ParameterFacts(param.name, index, Ternary.UNKNOWN, (), literals, None, evidence)
@@ -248,6 +249,12 @@ class Parameters:
         tensors = self.looker.seen(self.hints.declared(self.func, param)).tensors
         return bool(tensors) and all(each.kind == NDARRAY for each in tensors)
 
+    def _is_called(self, index: int) -> bool:
+        """Whether the function calls what it receives, or asks it for its trainable variables: it is no tensor."""
+        found, slot = index_of(self.code), self.code.params[index].slot
+        asked = (made.owner for name in TRAINED for made in found.attributes.get(name, ()))
+        return any(found.original(each) == slot for each in (*(c.function for c in found.of(ir.Call)), *asked))
+
     def _is_iterator(self, index: int) -> bool:
         """Whether all that a parameter receives are iterators of datasets."""
         given = [obj for frame in self.frames for obj in frame.args[index]]
@@ -271,7 +278,7 @@ class Parameters:
                 if len(evidence) >= _MOST:
                     break
             elif any(isinstance(o, Unknown) and not holds_tensors(o) for f in self.frames for o in f.args[index]):
-                unknown.append(param.name)
+                unknown += [] if self._is_called(index) else [param.name]
         if evidence:
             return Fact(Ternary.YES, tuple(evidence[:_MOST]))
         if not self.frames:

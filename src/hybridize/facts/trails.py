@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
-from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Tup, Unknown, Value, Wrapper
+from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Lit, Obj, Tensor, Tup, Unknown, Value, Wrapper
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.usage import is_distributed
 from hybridize.flow.frames import Frame
@@ -28,13 +28,17 @@ from hybridize.library.asking import (
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Param
+from hybridize.program.operands import operands
 
-#: How a slot comes from the parameter: itself; an element of it, or a structure around it; an attribute or named part;
-#: computed from it.
+#: How a slot comes from the parameter: by an index of several axes, which only arrays and tensors have; itself; an
+#: element of it, or a structure around it; an attribute or named part; computed from it.
+_AXES: Final = 4
 _SELF: Final = 3
 _SAME: Final = 2
 _PART: Final = 1
 _MADE: Final = 0
+#: What puts tensors together, as readily as numbers.
+_STACKS: Final = frozenset({"tf.stack", "tf.concat"})
 #: From caller to callee so often.
 DEPTH: Final = 4
 #: Slots that are looked at for one parameter.
@@ -94,7 +98,7 @@ class Trail:
         if isinstance(instr, (ir.Refine, ir.Phi, ir.BoolOp)):
             self._add(code, instr.target, form)
         elif isinstance(instr, (ir.List, ir.Tuple, ir.Dict)):
-            self._add(code, instr.target, min(form, _SAME))
+            self._add(code, instr.target, form if form == _AXES else min(form, _SAME))
         elif isinstance(instr, ir.Iter):
             if instr.target in _comprehended(code):
                 self._add(code, instr.target, min(form, _SAME))
@@ -103,6 +107,8 @@ class Trail:
         elif isinstance(instr, ir.Unpack):
             for target in instr.targets:
                 self._add(code, target, min(form, _SAME))
+        elif isinstance(instr, ir.Item) and instr.source == slot and form >= _SAME and _has_axes(code, instr.index):
+            self._add(code, instr.target, _AXES)
         elif isinstance(instr, ir.Item) and instr.source == slot:
             self._add(code, instr.target, min(form, _PART if self._is_text(code, instr.index) else _SAME))
         elif isinstance(instr, ir.Attr):
@@ -117,7 +123,9 @@ class Trail:
         elif isinstance(instr, ir.Return) and form != _MADE and code is self.start[0] and self._gives_tensor(code):
             return "the tensor that it gives"
         elif isinstance(instr, (ir.Binary, ir.Inplace, ir.Unary)) and form != _PART:
-            self._add(code, instr.target, _MADE)
+            if form == _AXES and any(self._holds_tensor(code, each) for each in operands(instr) if each != slot):
+                return "an operator with a tensor"
+            self._add(code, instr.target, form if form == _AXES else _MADE)
         return None
 
     def _gives_tensor(self, code: Code) -> bool:
@@ -158,11 +166,13 @@ class Trail:
                 return "a question whether it is a tensor"
             for place in places:
                 answer = self._asks(callee, place, form)
+                if answer is None and form == _AXES and isinstance(callee, Lib) and callee.name in _STACKS:
+                    answer = f"`{callee.name}`"
                 if answer == "" and form == _SELF:
                     return ""
                 # Numbers are computed with as well; what is captured, or comes from other functions, may be a setting.
                 own = code is self.start[0] and not self.depth
-                strong = form == _SELF and own if takes_numbers(answer or "") else form >= _SAME or own
+                strong = form >= _SELF and own if takes_numbers(answer or "") else form >= _SAME or own
                 if answer and strong:
                     said = said or answer
             if isinstance(callee, Lib):
@@ -174,6 +184,10 @@ class Trail:
             elif isinstance(callee, Unknown) and form >= _SAME and self._is_own(code, instr.function):
                 self._add(code, instr.target, _MADE)
         return said
+
+    def _holds_tensor(self, code: Code, slot: int) -> bool:
+        """Whether what is in a slot is a tensor, and no array, in any context."""
+        return slot >= 0 and any(isinstance(o, Tensor) and o.kind != NDARRAY for o in self._values(code, slot))
 
     def _is_asked(self, code: Code, instr: ir.Call) -> bool:
         """Whether a call asks if its first argument is a tensor: by itself, or among other types."""
@@ -264,6 +278,20 @@ class Trail:
     def _is_text(self, code: Code, slot: int) -> bool:
         value: Value = (code.template[slot] if 0 <= slot < len(code.template) else None) or frozenset()
         return bool(value) and all(getattr(obj, "kind", "") == "str" for obj in value)
+
+
+def _has_axes(code: Code, slot: int) -> bool:
+    """Whether an index is one of several axes, a slice or an ellipsis among them: `x[:, 0]`."""
+    index = index_of(code)
+    made = index.source(slot)
+    if not isinstance(made, ir.Tuple):
+        return False
+    return any(isinstance(index.source(each), ir.Slice) or _is_ellipsis(code, each) for each, _ in made.elements)
+
+
+def _is_ellipsis(code: Code, slot: int) -> bool:
+    value = code.template[slot] if 0 <= slot < len(code.template) else None
+    return any(isinstance(obj, Lit) and obj.kind == "ellipsis" for obj in value or ())
 
 
 def _comprehended(code: Code) -> set[int]:

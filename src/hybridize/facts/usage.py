@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
-from hybridize.domain.objects import Bound, Lib, LibInst, Stream, Unknown
+from hybridize.domain.objects import Bound, Inst, Lib, LibInst, Stream, Unknown
 from hybridize.domain.unknowns import Why
-from hybridize.facts.foreign import Foreign
+from hybridize.facts.foreign import Foreign, gets_tensor
 from hybridize.facts.reasons import Reason
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.hints import DECLARED, NO_TENSOR
@@ -34,6 +34,22 @@ TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
 _COMPUTED: Final = frozenset(
     {ir.Binary, ir.Inplace, ir.Unary, ir.Phi, ir.Tuple, ir.List, ir.Unpack, ir.Item, ir.Iter, ir.BoolOp}
 )
+
+_MODEL: Final = "a model"
+_FUNCTION: Final = "a function of TensorFlow"
+_LAYER: Final = "a layer of another package"
+_ACTIVATION: Final = "an activation"
+#: What gives tensors; what an annotation says stands in backticks.
+_OF_TENSORS: Final = (_MODEL, _FUNCTION, _LAYER, _ACTIVATION, "a `")
+#: How an activation is called that nobody knows.
+_UNKNOWN_ACTIVATION: Final = "the setting `activation` of a layer"
+#: Methods that only mappings have, only texts, and only TensorFlow's variables, shapes and dtypes.
+_METHODS: Final = {
+    "a dictionary": frozenset({"items", "keys", "values"}),
+    "a text": frozenset("upper lower capitalize casefold startswith endswith strip lstrip rstrip zfill".split()),
+    "a variable": frozenset({"assign_add", "assign_sub"}),
+    "a shape or a dtype": frozenset("as_list is_compatible_with is_fully_defined with_rank num_elements".split()),
+}
 
 #: So many calls lead from a helper to the tape that derives what it gives.
 _CALLS: Final = 3
@@ -61,19 +77,27 @@ class Used:
                 what = _iterator(frame, effect.position)
             elif effect.kind == "unknown_call" and isinstance(effect.target, Unknown):
                 what = self._called(frame, effect, effect.target)
+            elif effect.kind == "unknown_call" and isinstance(effect.target, Inst):
+                what = _layer(frame, effect, effect.target)
             elif effect.kind == "foreign_call":
                 what = self._computing(frame, effect)
             self._known[key] = f"{_BY_USE}{what}: {effect.detail}" if what else ""
         return self._known[key]
+
+    def gives_tensor(self, reason: Reason) -> bool:
+        """Whether what is called gives tensors, by what its use says that it is."""
+        return self.says(reason).startswith(tuple(_BY_USE + each for each in _OF_TENSORS))
 
     def _called(self, frame: Frame, effect: Effect, target: Unknown) -> str:
         """What something unknown is that is called."""
         what = _declared(target)
         if what == f"a `{NO_TENSOR}`":
             return ""
-        what = what or ("a model" if _is_trained(frame, target) else "")
+        what = what or (_MODEL if _is_trained(frame, target) else "")
         what = what or ("an optimizer" if _gets_gradients(frame, effect.position) else "")
-        what = what or ("a model" if _is_method_of_trained(frame, effect.position) else "")
+        what = what or (_MODEL if _is_method_of_trained(frame, effect.position) else "")
+        what = what or (_ACTIVATION if target.reason == _UNKNOWN_ACTIVATION else "")
+        what = what or _of_method(frame, effect.position)
         return what or self._computing(frame, effect) or self._one_of(frame, effect, target)
 
     def _one_of(self, frame: Frame, effect: Effect, target: Unknown) -> str:
@@ -98,7 +122,21 @@ class Used:
 
     def _computing(self, frame: Frame, effect: Effect) -> str:
         computes = _is_derived(frame, effect.position) or self._foreign.vouches(frame, effect)
-        return "a function of TensorFlow" if computes else ""
+        return _FUNCTION if computes else ""
+
+
+def _layer(frame: Frame, effect: Effect, target: Inst) -> str:
+    """What an instance is that is called although its class says nothing of that: a layer, if it has their method."""
+    own = any("call" in base.fields for base in target.cls.line)
+    return _LAYER if own and gets_tensor(frame, effect.position) else ""
+
+
+def _of_method(frame: Frame, position: int) -> str:
+    """What an object is that has a method of such a name: a graph may call each of these."""
+    index = index_of(frame.code)
+    made = [index.source(call.function) for call in index.calls.get(position, ())]
+    names = {each.name if isinstance(each, ir.Attr) else "" for each in made}
+    return next((f"a method of {what}" for what, known in _METHODS.items() if names and names <= known), "")
 
 
 def _iterator(frame: Frame, position: int) -> str:

@@ -38,6 +38,7 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.domain.session import Table
+from hybridize.flow.builtin_types import COMPLETE, why_lacking
 from hybridize.flow.cells import Cells, is_made_when_asked, is_made_with, registry_class
 from hybridize.flow.frames import Frame
 from hybridize.flow.library_calls import LibraryCalls
@@ -53,19 +54,6 @@ from hybridize.program.ir import Code
 
 #: So deep may binding by `__get__` nest.
 MAX_BINDING: Final = 8
-#: What NumPy's own truth values have besides: the models do not keep them apart from Python's.
-_OF_SCALARS = frozenset(
-    "T all any argmax argmin argsort astype base byteswap choose clip compress copy cumprod cumsum data diagonal dtype "
-    "dump dumps fill flags flat flatten item itemset itemsize max mean min nbytes ndim newbyteorder nonzero numpy prod "
-    "ptp put ravel repeat reshape resize round searchsorted setfield setflags shape size sort squeeze std strides sum "
-    "swapaxes take tobytes tofile tolist tostring trace transpose var view".split()
-)
-#: Built-in types that values of these kinds are surely of, with all their attributes.
-_COMPLETE = {
-    "builtins.list": frozenset(dir(list)),
-    "builtins.str": frozenset(dir(str)),
-    "builtins.bool": frozenset(dir(bool)) | _OF_SCALARS,
-}
 _OF_MEMBERS: Final = frozenset({"value", "_value_", "name", "_name_"})  # of enumerations: their values have none
 _OBJECT_METHODS = frozenset(
     {
@@ -151,9 +139,11 @@ class Attributes:
             return bound(name, obj).value
         if obj in self.world.members and name in _OF_MEMBERS:
             return STR_V if "name" in name else obj.value
-        if cls in _COMPLETE and name not in _COMPLETE[cls]:
+        if cls in COMPLETE and name not in COMPLETE[cls]:
             return BOTTOM  # reading it raises: that alternative ends here
-        return unknown(f"attribute `{name}` of a {cls.rpartition('.')[2]}").value
+        if isinstance(obj, Tup) and obj.names is not None:
+            return unknown(f"attribute `{name}` of a named tuple").value
+        return unknown(f"attribute `{name}` of a {cls.rpartition('.')[2]}", why_lacking(cls, name)).value
 
     def plain_attrs(self, frame: Frame, value: Value, name: str, pos: int) -> Value:
         """What `object.__getattribute__` gives: a class that defines its own is not asked again."""

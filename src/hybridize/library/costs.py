@@ -202,9 +202,11 @@ def applies(name: str) -> bool:
 
 
 def assigns(name: str) -> bool:
-    """Whether a call is a method of a variable that gives it another value."""
+    """Whether a call is a method of a variable, or of what stands for one, that gives it another value."""
     owner, _, method = name.rpartition(".")
-    return owner.lower().endswith(".variable") and method.startswith(("assign", "scatter_", "batch_scatter_"))
+    return owner.lower().endswith((".variable", ".parameter")) and method.startswith(
+        ("assign", "scatter_", "batch_scatter_")
+    )
 
 
 def _minimizes(name: str) -> bool:

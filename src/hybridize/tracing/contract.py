@@ -8,17 +8,26 @@ caller or test is seen to notice; this is the rest, as evidence for how sure a c
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from hybridize.domain.objects import Unknown
+from hybridize.facts.effects import SideEffects
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import roots
+from hybridize.facts.origins import callees_at, roots
 from hybridize.facts.symbolic import CLOSURE, parameter_bit
+from hybridize.flow.frames import Frame
+from hybridize.program import ir
+from hybridize.program.index import index_of
+from hybridize.program.operands import operands
 from hybridize.tracing.derived import may_be_passed_twice
 from hybridize.tracing.exceptions import is_kept, named
 from hybridize.tracing.functional import fed
 from hybridize.tracing.raising import Raisers
 from hybridize.tracing.results import ARRAY, PYTHON, READS, display, is_logged, parts_of, returns, site
 from hybridize.tracing.views import FrameView, FunctionView, is_mutable_container
+
+#: So many steps are gone from a result to the call that gave it.
+_DEPTH: Final = 6
 
 
 def open_contract(function: FunctionView) -> Evidence | None:
@@ -32,6 +41,11 @@ def open_contract(function: FunctionView) -> Evidence | None:
 def open_outcome(function: FunctionView) -> Evidence | None:
     """The first such thing that needs no argument of a certain kind: how a call ends."""
     return next(_outcomes(function), None)
+
+
+def unknown_result(function: FunctionView) -> Evidence | None:
+    """That nobody knows whether the function gives a tensor; what computes with TensorFlow by its use gives one."""
+    return next((said for view in function.views() for said in _unknown_results(view)), None)
 
 
 def open_contracts(function: FunctionView) -> Iterator[Evidence]:
@@ -71,9 +85,40 @@ def _results(view: FrameView, *, declared: bool) -> Iterator[Evidence]:
             value = view.value(slot)
             if is_mutable_container(value) and roots(view.frame, slot):
                 yield site(view, instr, "returns a container that existed before, of which another one comes back")
-            for obj in value:
-                if isinstance(obj, Unknown) and not declared:
-                    yield site(view, instr, f"returns something that is not known: {obj.reason}")
+    if not declared:
+        yield from _unknown_results(view)
+
+
+def _unknown_results(view: FrameView) -> Iterator[Evidence]:
+    for instr in returns(view.frame, view):
+        for _, slot in display(view, instr.value):
+            unknown = next((obj for obj in view.value(slot) if isinstance(obj, Unknown)), None)
+            if unknown is not None and not _is_computed(view.project.effects, view.frame, slot):
+                yield site(view, instr, f"returns something that is not known: {unknown.reason}")
+
+
+def _is_computed(effects: SideEffects, frame: Frame, slot: int, depth: int = _DEPTH) -> bool:
+    """Whether all that is unknown of a value comes of calls that compute with TensorFlow by their use."""
+    if slot < 0 or not any(isinstance(obj, Unknown) for obj in frame.vals[slot] or ()):
+        return True
+    made = index_of(frame.code).definitions.get(slot)
+    if not depth:
+        return False
+    if isinstance(made, ir.Call):
+        callees = [callee for callee, _ in callees_at(frame, made.position)]
+        given = [(each, instr.value) for each in callees for instr in index_of(each.code).of(ir.Return)]
+        if made.position in frame.ops:
+            return True
+        if given:
+            return all(_is_computed(effects, each, value, depth - 1) for each, value in given)
+        return effects.gives_tensor(frame, made.position)
+    if isinstance(made, ir.Phi):
+        return all(_is_computed(effects, frame, each, depth - 1) for _, each in made.incoming)
+    if isinstance(made, (ir.Binary, ir.Inplace, ir.Unary)):
+        return all(_is_computed(effects, frame, each, depth - 1) for each in operands(made))
+    if isinstance(made, (ir.Item, ir.Unpack, ir.Refine)):
+        return _is_computed(effects, frame, made.source, depth - 1)
+    return False
 
 
 def _symbolic(view: FrameView) -> Iterator[Evidence]:

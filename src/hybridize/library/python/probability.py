@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
+from hybridize.library.python.gaussian import MODELS
 from hybridize.library.python.rules import (
     call_back,
     decorator,
@@ -219,6 +220,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
         for m, names in _ADDON_FUNCTIONS.items()
         for n in names.split()
     },
+    **{f"gpflow.covariances.{n}": Spec(computes) for n in ("Kuu", "Kuf", "kuus.Kuu", "kufs.Kuf")},
     f"{_METRIC_LEARNING}.pairwise_distance": Spec(computes),
     f"{_ADDONS}.seq2seq.dynamic_decode": Spec(
         lambda call: unknown("what a decoder gives").value, effects=("unknown_call",)
@@ -308,10 +310,8 @@ _TRANSFORMED: Final = {
 
 #: Base classes of models in other packages, which are modules of TensorFlow.
 _MODULES: Final = (
-    *(
-        f"gpflow.{name}"
-        for name in ("Module", "base.Module", "models.BayesianModel", "models.GPModel", "models.model.GPModel")
-    ),
+    "gpflow.Module",
+    "gpflow.base.Module",
     *(f"gpflow.{name}" for name in ("kernels.Kernel", "likelihoods.Likelihood", "mean_functions.MeanFunction")),
     *(f"gpflow.{name}" for name in ("functions.Function", "inducing_variables.InducingVariables")),
 )
@@ -342,7 +342,7 @@ LIKELIHOOD: Final = ClassSpec(
     },
 )
 KERNEL: Final = ClassSpec(bases=("tf.Module",), methods=methods("K K_diag __call__", computes))
-_PARAMETER: Final = ClassSpec(methods=methods("assign assign_add assign_sub", _assigned))
+_PARAMETER: Final = ClassSpec(bases=("tf.Module",), methods=methods("assign assign_add assign_sub", _assigned))
 
 CLASSES: Final[dict[str, ClassSpec]] = {
     **dict.fromkeys(("gpflow.Parameter", "gpflow.base.Parameter"), _PARAMETER),
@@ -380,6 +380,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         for n in ("TransformedVariable", "DeferredTensor")
     },
     **{name: ClassSpec(bases=("tf.Module",)) for name in _MODULES},
+    **MODELS,
     "gpflow.kernels.Kernel": KERNEL,
     "gpflow.likelihoods.Likelihood": LIKELIHOOD,
     **{f"{_ADDONS}.layers.{n}": _layer(n) for n in (*_ADDON_LAYERS.split(), "GELU")},

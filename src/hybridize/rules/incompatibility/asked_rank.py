@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Tensor, Unknown
+from hybridize.domain.objects import Lit, Tensor, Unknown
 from hybridize.facts.symbolic import OPERATION
 from hybridize.library.tensorflow import elementwise
 from hybridize.program import ir
@@ -21,6 +21,10 @@ _RANK: Final = frozenset({"tf.rank", "keras.backend.rank"})
 _COMPARE: Final = frozenset(
     "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_not".split()
 )
+#: What takes any rank, and what does where it goes along the first or last axis.
+_OF_ANY: Final = frozenset("shape size rank cast identity zeros_like ones_like stop_gradient reshape".split())
+_ALONG: Final = frozenset("expand_dims softmax log_softmax argmax argmin sort argsort cumsum".split())
+_ENDS: Final = (None, 0, -1)
 _DEPTH: Final = 4
 
 
@@ -71,7 +75,21 @@ def _suits_some(view: FrameView, instr: Instr, asked: int) -> str:
     names = (
         name for name in view.names(instr.function) if name.startswith("tf.") and name not in elementwise.FUNCTIONS
     )
-    return next((name for name in names if name not in _RANK), "")
+    return next((name for name in names if name not in _RANK and not _suits_any(view, instr, name)), "")
+
+
+def _suits_any(view: FrameView, call: ir.Call, name: str) -> bool:
+    """Whether an operation takes a tensor of any rank: sizes, and what goes along its first or last axis, or all.
+
+    That a scalar has neither is left aside: nobody asks whether one is a matrix.
+    """
+    last = name.rpartition(".")[2]
+    if last in _OF_ANY:
+        return True
+    if not last.startswith("reduce_") and last not in _ALONG:
+        return False
+    slot = argument(call, 1, "axis")
+    return slot < 0 or all(isinstance(obj, Lit) and obj.const in _ENDS for obj in view.value(slot))
 
 
 def _asks(code: Code) -> bool:
@@ -138,6 +156,16 @@ def target(x):
         x = tf.exp(x)
     return x * 2.0
 r1 = eval("target")(tf.ones([2, 3]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    if tf.rank(x) == 2:
+        x = tf.reduce_mean(x, -1)
+    return x * 2.0
+r1 = eval("target")(tf.ones([3]))
 """
         ),
     ),

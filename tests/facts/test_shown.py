@@ -1,0 +1,182 @@
+"""What the uses of unknown values show: what kind of object they are, that they are tensors, or that they are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.facts.test_usage import report
+
+from hybridize.decide.model import Action
+from hybridize.facts.model import Ternary
+
+LACKING = """\
+class Scale:
+    def __init__(self, {init}):
+        self.factor = (1.0, 2.0)
+        self.factor = {init}
+    def target(self, x: tf.Tensor):
+        self.factor.assign(tf.reduce_mean(x))
+        return x * 2.0
+scale = Scale({given})
+scale.target(tf.ones([3]))
+"""
+
+
+def test_a_method_that_a_tuple_has_not_says_nothing_beside_one_that_is_there(tmp_path: Path) -> None:
+    made = report(tmp_path, LACKING.format(init="start", given="tf.Variable(1.0)"))
+    assert made.decision.action is Action.CONVERT_TO_HYBRID
+    assert not made.facts.assumptions
+    # Alone it is what nobody knows: the tuple stands for something else.
+    assert report(tmp_path, LACKING.format(init="start", given="(2.0, 3.0)")).decision.action is Action.KEEP
+
+
+RESULT = """\
+class Wrapper:
+    def __init__(self, model, log):
+        self.model, self.log = model, log
+    def target(self, x: tf.Tensor):
+        {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "converted"),
+    [
+        ("y = self.model(x); return y, tf.reduce_mean(tf.square(y - x))", True),
+        ("y = self.model(x) if x.shape[0] else x; return y, tf.exp(x), tf.square(self.model(x))", False),
+        ("return self.model(x), tf.exp(x)", False),
+        ("y = self.model(x); return x + 0.5 * y * tf.exp(x), y", True),
+        ("y = self.log.entry(x); return y, tf.exp(x)", False),
+    ],
+)
+def test_what_an_operation_computes_on_is_a_tensor_as_a_result_too(body: str, converted: bool, tmp_path: Path) -> None:
+    made = report(tmp_path, RESULT.format(body=body)).decision.action
+    assert (made is Action.CONVERT_TO_HYBRID) is converted
+
+
+LAYER = """\
+from elsewhere.layers import Lookup
+class Masked(Lookup):
+    def {method}(self, inputs):
+        return super().{method}(inputs) * tf.cast(inputs > 0, tf.float32)
+class Model:
+    def __init__(self):
+        self.lookup = Masked(4)
+    def target(self, x: tf.Tensor):
+        y = self.lookup({given})
+        return tf.exp(x) * 2.0, y
+"""
+
+
+@pytest.mark.parametrize(("method", "given", "converted"), [("call", "x", True), ("run", "x", False)])
+def test_what_has_a_method_call_and_is_called_with_tensors_is_a_layer(
+    method: str, given: str, converted: bool, tmp_path: Path
+) -> None:
+    made = report(tmp_path, LAYER.format(method=method, given=given))
+    assert (made.decision.action is Action.CONVERT_TO_HYBRID) is converted
+
+
+def test_an_activation_that_nobody_knows_gives_a_tensor(tmp_path: Path) -> None:
+    text = (
+        "class Double(tf.keras.layers.Dense):\n    def target(self, x: tf.Tensor):\n"
+        "        return self.activation(tf.matmul(x, x) * 2.0)\n"
+    )
+    made = report(tmp_path, text)
+    assert made.decision.action is Action.CONVERT_TO_HYBRID
+    assert any("by its use to be an activation" in each.message for each in made.facts.assumptions)
+
+
+SHOWN = """\
+def target(x: tf.Tensor, given):
+    for each in given.{method}():
+        x = tf.exp(x) * 2.0
+    return x
+target(tf.ones([3]), measure.given())
+"""
+
+
+@pytest.mark.parametrize(("method", "converted"), [("items", True), ("as_list", True), ("advance", False)])
+def test_some_methods_show_what_they_are_of(method: str, converted: bool, tmp_path: Path) -> None:
+    made = report(tmp_path, SHOWN.format(method=method)).decision.action
+    assert (made is Action.CONVERT_TO_HYBRID) is converted
+
+
+STEP = """\
+optimizer = tf.keras.optimizers.Adam(0.1)
+def target(model, data: tf.data.Dataset):
+    for x in data:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square({loss}))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+target(measure.model(), tf.data.Dataset.from_tensor_slices(tf.ones([4, 3])).batch(2))
+"""
+
+
+def test_what_is_called_or_trained_is_no_tensor(tmp_path: Path) -> None:
+    made = report(tmp_path, STEP.format(loss="model(x)"))
+    assert made.facts.parameters[0].tensor is Ternary.NO
+    assert (made.decision.action, made.decision.precondition) == (Action.CONVERT_TO_HYBRID, "P7")
+    assert not any("no literal" in each.message for each in made.facts.assumptions)
+
+
+CALLED = "def target(model: {hint}, x: tf.Tensor):\n    return model(x)\n"
+
+
+def test_what_is_called_with_a_tensor_computes_if_it_is_a_model(tmp_path: Path) -> None:
+    hinted = report(tmp_path, CALLED.format(hint="tf.keras.Model")).facts
+    assert hinted.tensor_computation.value is Ternary.YES
+    assert any("assumed to compute with TensorFlow" in each.message for each in hinted.assumptions)
+    assert report(tmp_path, CALLED.format(hint="object")).facts.tensor_computation.value is Ternary.UNKNOWN
+
+
+PENALTY = """\
+{made}
+x = tf.ones([8, 3])
+def target():
+    return tf.reduce_mean(tf.square({call}))
+for _ in range(1000):
+    target()
+"""
+
+
+def test_a_module_s_variables_are_read_where_it_is_called(tmp_path: Path) -> None:
+    model = "model = tf.keras.Sequential([tf.keras.layers.Dense(3) for _ in range(9)])\nmodel.build([8, 3])"
+    made = report(tmp_path, PENALTY.format(made=model, call="model(x)"))
+    assert made.facts.reads_variables.value is Ternary.YES
+    plain = report(tmp_path, PENALTY.format(made="scale = tf.constant(2.0)", call="x * scale"))
+    assert plain.facts.reads_variables.value is Ternary.NO
+
+
+GAUSSIAN = """\
+import gpflow
+data = (tf.ones([8, 1]), tf.ones([8, 1]))
+class Model(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
+    def __init__(self):
+        super().__init__(gpflow.kernels.Matern32(), gpflow.likelihoods.Gaussian(), num_latent_gps=1)
+        self.log = []
+    def maximum_log_likelihood_objective(self, data):
+        x, y = data
+        {noted}
+        return tf.reduce_sum(self.kernel(x) * y)
+model, optimizer = {model}, tf.keras.optimizers.Adam(0.1)
+loss = model.training_loss_closure(data)
+def target():
+    optimizer.minimize(loss, model.trainable_variables)
+for _ in range(100):
+    target()
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "noted", "converted"),
+    [
+        ("Model()", "pass", True),
+        ("Model()", "self.log.append(x)", False),
+        ("gpflow.models.SVGP(gpflow.kernels.Matern32(), gpflow.likelihoods.Gaussian())", "pass", True),
+    ],
+)
+def test_gpflow_s_losses_are_what_the_project_defines(model: str, noted: str, converted: bool, tmp_path: Path) -> None:
+    made = report(tmp_path, GAUSSIAN.format(model=model, noted=noted)).decision.action
+    assert (made is Action.CONVERT_TO_HYBRID) is converted
