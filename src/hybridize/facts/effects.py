@@ -87,7 +87,7 @@ class SideEffects:
         self._done = 0  # the frames that have a summary, as a set
         self._frames = solution.frames
         self._owners = Owners(solution)
-        self._excused = Excused(solution)
+        self.excused = Excused(solution)
         self.foreign = Foreign(solution.frames)
         self._used = Used(solution.frames, self._is_quiet, self.foreign)
         self._kept: dict[tuple[Code, int], bool] = {}
@@ -409,7 +409,7 @@ class SideEffects:
             reasons = [each for each in self.of(frame).values() if not each.latent]
             makes = frame.code.name in CONSTRUCTORS
             for each in reasons:
-                if (makes and fills_own(frame, each)) or each in self._excused:
+                if (makes and fills_own(frame, each)) or each in self.excused:
                     continue
                 lasts = bool(each.once) and each.once not in (RESTORED, VOUCHED) and not comes_out_same(frame, each)
                 found.append(replace(each, once="") if lasts else each)

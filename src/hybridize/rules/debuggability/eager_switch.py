@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source.roles import is_test_path
+from hybridize.tracing.behind import is_dead
 from hybridize.tracing.switches import SWITCHES, is_asked_for, switches
 from hybridize.tracing.views import ProjectView
 
@@ -15,7 +16,8 @@ def scan(project: ProjectView) -> Iterator[Hit]:
     on, off = switches(project)
     for path, places in on.items():
         for frame, pos, name in places if path not in off else ():
-            asked = is_test_path(path) or project.roles.is_test(path) or is_asked_for(frame, pos)
+            idle = is_asked_for(frame, pos) or is_dead(project, frame, pos)
+            asked = is_test_path(path) or project.roles.is_test(path) or idle
             level = Level.INFO if asked else None
             said = f"`{name}` runs {SWITCHES[name]} eagerly; one that does not work as a graph raises without it"
             yield Hit(pos, said, path=path, level=level)
