@@ -196,6 +196,54 @@ def test_a_list_that_each_call_makes_is_its_own(tmp_path: Path) -> None:
     assert seen(source, eager=False) == seen(source, eager=True)
 
 
+COUNTS = """
+    class Model:
+        def __init__(self):
+            self.seen = 0.0
+        @tf.function
+        def step(self, x):
+            self.seen = self.seen + 1.0
+            return x * 2.0
+    shown = []
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "severity"),
+    [
+        ("model = Model(); model.step(tf.ones(2)); shown.append(model.seen)", "info"),  # as eager code would
+        ("model = Model(); model.step(tf.ones(2)); model.step(tf.ones(2)); shown.append(model.seen)", "error"),
+        ("for _ in range(3):\n    model = Model(); model.step(tf.ones(2)); shown.append(model.seen)", "info"),
+        ("model = Model()\nfor _ in range(3):\n    model.step(tf.ones(2)); shown.append(model.seen)", "error"),
+        ("model = Model(); model.step(tf.ones(2)); model.seen = 5.0; model.step(tf.ones(2)); shown.append(model.seen)",
+         "error"),
+    ],
+)  # fmt: skip
+def test_the_first_call_does_to_state_what_eager_code_does(calls: str, severity: str, tmp_path: Path) -> None:
+    source = dedent(COUNTS) + calls
+    assert loudest(tmp_path, source, "HY206") == severity
+    assert (seen(source, eager=False) != seen(source, eager=True)) == (severity == "error")
+
+
+def test_a_layer_is_free_until_the_same_trace_calls_it(tmp_path: Path) -> None:
+    source = """
+        class Cell(tf.keras.layers.Layer):
+            @tf.function
+            def __init__(self):
+                super().__init__()
+                self.dense = tf.keras.layers.Dense(3)
+                {more}
+            @tf.function
+            def call(self, x):
+                return self.dense(x)
+        cell = Cell()
+        shown = [cell(tf.ones([1, 2])).shape[1], cell(tf.ones([1, 2])).shape[1]]
+    """
+    assert loudest(tmp_path, source.replace("{more}", ""), "HY250") == "info"
+    assert seen(source.replace("{more}", ""), eager=False) == [3, 3]
+    assert loudest(tmp_path, source.replace("{more}", "self.dense(tf.ones([1, 2]))"), "HY250") == "error"
+
+
 def test_a_branch_for_the_first_call_stays_in_the_graph(tmp_path: Path) -> None:
     first = """
         class Model:

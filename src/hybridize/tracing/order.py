@@ -55,6 +55,24 @@ def once_more(mask: int, every: int) -> Relation:
     return ((rest, mask, 0, 0), (0, rest, 0, mask), (0, 0, rest, mask))
 
 
+def counted(mask: int, every: int) -> Relation:
+    """The function is called: for the places in the mask it matters whether that is the first time."""
+    rest = every & ~mask
+    return ((rest, mask, 0, 0), (0, rest, mask, 0), (0, 0, every, 0))
+
+
+def emptied(mask: int, every: int) -> Relation:
+    """What calls have left in the places in the mask is overwritten: the next call is not the first one."""
+    rest = every & ~mask
+    return ((every, 0, 0, 0), (0, every, 0, 0), (0, mask, rest, 0))
+
+
+def used_late(mask: int, every: int) -> Relation:
+    """What a later call than the first has left in the places in the mask is read, or should have left there."""
+    rest = every & ~mask
+    return ((every, 0, 0, 0), (0, every, 0, 0), (0, 0, rest, mask))
+
+
 def used(mask: int, every: int) -> Relation:
     """What a call has left in the places in the mask is read."""
     rest = every & ~mask
@@ -103,11 +121,13 @@ class Events:
     `calls` has for the frames of a function the places that their extent reads, `asked` all the places of its question:
     what the function's own code does is no matter to it. `writes` has for a frame and a position in it the places that
     are written there, `leads` for each frame the places of the questions to whose events it leads.
+    `late` says that what the first call leaves behind is right, as long as no other comes after it.
     Of what a call leaves behind: `again` has for the frames of a function the places that carry something to the next
     call, `uses` and `clears` for a frame and a position the places that are read there, and overwritten unread.
     """
 
     every: int = 0
+    late: bool = False
     calls: dict[Frame, int] = field(default_factory=dict)
     again: dict[Frame, int] = field(default_factory=dict)
     uses: dict[Frame, dict[int, int]] = field(default_factory=dict)
@@ -181,6 +201,8 @@ class Order:
         self.sites = sites
         self.strict = strict
         self._makes = makes
+        self.use = used_late if events.late else used
+        self.clear = emptied if events.late else renewed
         self._relations: dict[Frame, Relation] = {}
 
     def stale(self, frame: Frame) -> int:
@@ -211,7 +233,8 @@ class Order:
 
     def _own(self, frame: Frame) -> Relation:
         """What a call of a function does to the places of its own questions."""
-        own = called(self.events.calls[frame], self.every)
+        call = counted if self.events.late else called
+        own = call(self.events.calls[frame], self.every)
         again = self.events.again.get(frame, 0)
         return then(own, once_more(again, self.every)) if again else own
 
@@ -221,7 +244,7 @@ class Order:
 
     def own_steps(self, frame: Frame) -> Iterator[tuple[int, Relation]]:
         """What a frame does itself, by position."""
-        kinds = ((self.events.uses, used), (self.events.writes, written))
+        kinds = ((self.events.uses, self.use), (self.events.writes, written))
         for kind, does in kinds:
             for pos, mask in kind.get(frame, _NONE).items():
                 yield pos, does(mask, self.every)
@@ -302,7 +325,8 @@ class _Walk:
         if new:
             renew = renewed(new, self.every)
             found = renew if found is None else then(renew, found)
-        for kind, does in ((self.uses, used), (self.writes, written), (self.clears, renewed)):
+        clear, use = self.order.clear, self.order.use
+        for kind, does in ((self.uses, use), (self.writes, written), (self.clears, clear)):
             mask = kind.get(pos, 0) if kind is self.uses or type(instr) in _WRITERS else 0
             if mask:
                 more = does(mask, self.every)
@@ -393,6 +417,8 @@ def _name_of(frame: Frame, call: ir.Call) -> set[str]:
                 names.add(obj.code.name)
             case Bound(func=Func() as func):
                 names.add(func.code.name)
+            case Bound(func=Wrapper() as wrapped):  # a method of which a graph is made
+                todo.append(wrapped)
             case Class():
                 names |= {"__init__", "__new__", "__post_init__"}
             case Inst():

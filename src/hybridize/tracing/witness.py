@@ -103,13 +103,16 @@ def open_witnesses(function: FunctionView, places: Sequence[Place]) -> dict[Plac
     return found
 
 
-def left_witness(function: FunctionView, places: Sequence[Place], found: set[Place]) -> Witness | None:
+def left_witness(
+    function: FunctionView, places: Sequence[Place], found: set[Place], *, late: bool = False
+) -> Witness | None:
     """Where something is read that a call of a hybrid function has left in some places while it was traced.
 
     `found` are the places of which a call reads what was there before: the next call gets what this one has left.
+    `late`: what the first call leaves there is as good as what eager code would, but not what a later one does.
     """
     project = function.project
-    events, makers = Events(), Makers()
+    events, makers = Events(late=late), Makers()
     codes = {frame.code for frame in project.extents.frames(extent_of(function))}
     bits = {place: 1 << i for i, place in enumerate(places)}
     asked = sum(bits.values())
@@ -295,8 +298,8 @@ class _Search:
             return None
         steps = list(self._steps(frame))
         name, path = function.code.name, frame.code.path
-        calls = [at for at, does in steps if does[0][1] & bit or does[0][3] & bit]
-        reads = [at for at, does in steps if does[1][3] & bit]
+        calls = [at for at, does in steps if does[0][1] & bit or does[0][2] & bit or does[0][3] & bit]
+        reads = [at for at, does in steps if does[1][3] & bit or does[2][3] & bit]
         if not (calls and reads):
             return None
         first = calls[0]
@@ -346,7 +349,7 @@ class _Search:
             if kind.get(frame, {}).get(pos, 0) & bit:
                 return frame, pos
             callees = [callee for callee, _ in self.order.sites.of(frame).get(pos, ()) if self.order.matters(callee)]
-            row, column = (1, 3) if reads else (1, 2)
+            row, column = (2 if self.events.late else 1, 3) if reads else (1, 2)
             inner = next((c for c in callees if self._does(c)[row][column] & bit or self._does(c)[row][3] & bit), None)
             if inner is None:
                 return frame, pos

@@ -33,7 +33,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             )
             told = hit(reason, Level.INFO if settles else None)
             if function.is_hybrid and not settles:
-                left = left_behind(function, reason.frame, reason.effect.position)
+                left = left_behind(function, reason.frame, reason.effect.position, late=True)
                 said = f"{told.message} {left.said}" if left.said else told.message
                 told = replace(told, message=said, level=left.level, evidence=(*told.evidence, *left.events))
             yield told
