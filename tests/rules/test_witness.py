@@ -137,6 +137,37 @@ def test_stale_state_needs_a_write_between_two_calls_of_one_graph(source: str, s
     assert (seen(source, eager=False) != seen(source, eager=True)) == (severity == "error")
 
 
+MODE = """
+    class Model:
+        def __init__(self):
+            self.training = False
+        @tf.function
+        def step(self, x):
+            return x * 2.0 if self.training else x
+        def show(self):
+            shown.append(self.step(tf.constant(1.0)))
+    shown = []
+    model = Model()
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "severity"),
+    [
+        ("for _ in range(3):\n    model.training = True; model.show()", "info"),
+        ("model.training = True; model.show(); model.training = True; model.show()", "info"),
+        ("model.show(); model.training = True; model.show()", "error"),
+        ("for _ in range(3):\n    model.show(); model.training = True", "error"),
+        ("for i in range(3):\n    if i == 2:\n        model.training = True\n    model.show()", "error"),
+        ("for _ in range(3):\n    model.training = True; model.show(); model.training = False; model.show()", "error"),
+    ],
+)
+def test_what_is_set_to_the_same_before_each_call_is_not_stale(calls: str, severity: str, tmp_path: Path) -> None:
+    source = dedent(MODE) + calls
+    assert loudest(tmp_path, source, "HY602") in (severity, "none" if severity == "info" else severity)
+    assert (seen(source, eager=False) != seen(source, eager=True)) == (severity == "error")
+
+
 def test_a_finding_names_who_writes_and_who_calls_again(tmp_path: Path) -> None:
     (found,) = findings(tmp_path, GLOBAL, "HY602")
     assert "(changed at main.py:9, and then `loss` is called again at main.py:10)" in found.message

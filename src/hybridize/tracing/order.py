@@ -43,6 +43,13 @@ def written(mask: int, every: int) -> Relation:
     return ((every, 0, 0, 0), (0, rest, mask, 0), (0, 0, every, 0))
 
 
+def settled(mask: int, every: int) -> Relation:
+    """The places in the mask get the one value that they ever get: a later call finds what the first one has found,
+    unless one was before."""
+    rest = every & ~mask
+    return ((rest, 0, 0, 0), (0, rest, mask, 0), (0, 0, every, 0))
+
+
 def renewed(mask: int, every: int) -> Relation:
     """The places in the mask are made anew."""
     rest = every & ~mask
@@ -120,7 +127,8 @@ class Events:
 
     `calls` has for the frames of a function the places that their extent reads, `asked` all the places of its question:
     what the function's own code does is no matter to it. `writes` has for a frame and a position in it the places that
-    are written there, `leads` for each frame the places of the questions to whose events it leads.
+    are written there, `settles` those that only ever get one value, `leads` for each frame the places of the questions
+    to whose events it leads.
     `late` says that what the first call leaves behind is right, as long as no other comes after it.
     Of what a call leaves behind: `again` has for the frames of a function the places that carry something to the next
     call, `uses` and `clears` for a frame and a position the places that are read there, and overwritten unread.
@@ -134,6 +142,7 @@ class Events:
     clears: dict[Frame, dict[int, int]] = field(default_factory=dict)
     asked: dict[Frame, int] = field(default_factory=dict)
     writes: dict[Frame, dict[int, int]] = field(default_factory=dict)
+    settles: dict[Frame, dict[int, int]] = field(default_factory=dict)
     leads: dict[Frame, int] = field(default_factory=dict)
 
     def call(self, frame: Frame, read: int, asked: int) -> None:
@@ -145,6 +154,10 @@ class Events:
     def write(self, frame: Frame, position: int, place: int, asked: int) -> None:
         """Notes that a frame writes a place."""
         self._at(self.writes, frame, position, place, asked)
+
+    def settle(self, frame: Frame, position: int, place: int, asked: int) -> None:
+        """Notes that a frame gives a place the one value that it ever gets."""
+        self._at(self.settles, frame, position, place, asked)
 
     def use(self, frame: Frame, position: int, place: int, asked: int) -> None:
         """Notes that a frame reads a place."""
@@ -244,7 +257,7 @@ class Order:
 
     def own_steps(self, frame: Frame) -> Iterator[tuple[int, Relation]]:
         """What a frame does itself, by position."""
-        kinds = ((self.events.uses, self.use), (self.events.writes, written))
+        kinds = ((self.events.uses, self.use), (self.events.writes, written), (self.events.settles, settled))
         for kind, does in kinds:
             for pos, mask in kind.get(frame, _NONE).items():
                 yield pos, does(mask, self.every)
@@ -291,11 +304,12 @@ class _Walk:
         self.nothing = order.nothing
         self.makes = makes
         self.writes = order.events.writes.get(frame, _NONE)
+        self.settles = order.events.settles.get(frame, _NONE)
         self.uses = order.events.uses.get(frame, _NONE)
         self.clears = order.events.clears.get(frame, _NONE)
         every = order.sites.of(frame)
         self.callees = {p: some for p, some in every.items() if any(order.matters(c) for c, _ in some)}
-        kinds = (self.callees, self.makes, self.writes, self.uses, self.clears)
+        kinds = (self.callees, self.makes, self.writes, self.settles, self.uses, self.clears)
         self.events = frozenset(pos for kind in kinds for pos in kind)
 
     def block(self, block: Block) -> Relation:
@@ -326,7 +340,7 @@ class _Walk:
             renew = renewed(new, self.every)
             found = renew if found is None else then(renew, found)
         clear, use = self.order.clear, self.order.use
-        for kind, does in ((self.uses, use), (self.writes, written), (self.clears, clear)):
+        for kind, does in ((self.uses, use), (self.writes, written), (self.settles, settled), (self.clears, clear)):
             mask = kind.get(pos, 0) if kind is self.uses or type(instr) in _WRITERS else 0
             if mask:
                 more = does(mask, self.every)

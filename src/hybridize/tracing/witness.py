@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.objects import Cell, Container, Heap, Inst, Obj
+from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj
 from hybridize.domain.places import place_words
 from hybridize.domain.words import SETTING_UP
 from hybridize.facts.model import Evidence
@@ -40,6 +40,7 @@ Questions = Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]
 
 #: What is read at more places are several objects that the analysis has taken together.
 _MANY: Final = 300
+_ASSIGNS: Final = (ir.SetAttr, ir.SetGlobal, ir.SetCell)
 _NO_VALUE: Final[frozenset[Obj]] = frozenset()
 
 
@@ -65,10 +66,19 @@ def stale_witnesses(project: ProjectView, questions: Questions) -> list[dict[Pla
             for frame in frames:
                 if _is_one(frame, owner):
                     events.call(frame, mine[place], asked)
-            for frame, position in writes_of(project).at(place):
-                test = project.roles.is_test(frame.code.path)
-                if counts(project, extent, frame, place) and not test and not is_traced(project, frame):
-                    events.write(frame, position, mine[place], asked)
+            writers = [
+                (frame, position)
+                for frame, position in writes_of(project).at(place)
+                if counts(project, extent, frame, place)
+                and not project.roles.is_test(frame.code.path)
+                and not is_traced(project, frame)
+            ]
+            first = [each for each in writers if _is_plain(*each)]  # the module's own, which comes first
+            later = [each for each in writers if each not in first]
+            one = len(first) < 2 and _gives_one(place, later)
+            for frame, position in writers:
+                note = events.settle if one and (frame, position) in later else events.write
+                note(frame, position, mine[place], asked)
         events.every |= asked
         makers.add(function, mine, asked)
         _add_graphs(project, makers, function, asked)
@@ -78,6 +88,24 @@ def stale_witnesses(project: ProjectView, questions: Questions) -> list[dict[Pla
         {place: told for place, bit in mine.items() if (told := search.between(function, bit)) is not None}
         for (function, _), mine in zip(questions, bits, strict=True)
     ]
+
+
+def _is_plain(frame: Frame, position: int) -> bool:
+    """Whether a module body does something, and once."""
+    return frame.code.kind == "module" and position not in index_of(frame.code).looped
+
+
+def _gives_one(place: Place, writers: Sequence[tuple[Frame, int]]) -> bool:
+    """Whether all that write a field or variable give it the same constant."""
+    if isinstance(place, (Part, Container)):
+        return False
+    found: set[Obj] = set()
+    for frame, position in writers:
+        stores = [instr for instr in index_of(frame.code).at(position) if isinstance(instr, _ASSIGNS)]
+        if not stores:
+            return False
+        found.update(o for instr in stores for o in frame.vals[instr.value] or ())
+    return len(found) == 1 and all(isinstance(o, Lit) and not o.varies for o in found)
 
 
 def open_witnesses(function: FunctionView, places: Sequence[Place]) -> dict[Place, Witness]:
