@@ -91,8 +91,10 @@ def stale_witnesses(project: ProjectView, questions: Questions) -> list[dict[Pla
 
 
 def _is_plain(frame: Frame, position: int) -> bool:
-    """Whether a module body does something, and once."""
-    return frame.code.kind == "module" and position not in index_of(frame.code).looped
+    """Whether a module body gives a variable a value, and once."""
+    index = index_of(frame.code)
+    stores = any(isinstance(instr, ir.SetGlobal) for instr in index.at(position))
+    return stores and frame.code.kind == "module" and position not in index.looped
 
 
 def _gives_one(place: Place, writers: Sequence[tuple[Frame, int]]) -> bool:
