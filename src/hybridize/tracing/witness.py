@@ -73,9 +73,9 @@ def stale_witnesses(project: ProjectView, questions: Questions) -> list[dict[Pla
                 and not project.roles.is_test(frame.code.path)
                 and not is_traced(project, frame)
             ]
-            first = [each for each in writers if _is_plain(*each)]  # the module's own, which comes first
-            later = [each for each in writers if each not in first]
-            one = len(first) < 2 and _gives_one(place, later)
+            plain = [each for each in writers if _is_plain(*each)]  # the module's own, which comes first
+            later = [each for each in writers if each not in plain]
+            one = len(plain) < 2 and _gives_one(place, later)
             for frame, position in writers:
                 note = events.settle if one and (frame, position) in later else events.write
                 note(frame, position, mine[place], asked)

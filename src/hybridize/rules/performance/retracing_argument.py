@@ -17,8 +17,9 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source import is_test_path
 from hybridize.tracing.comparing import compared
 from hybridize.tracing.each_call import new_each_call
-from hybridize.tracing.lifetimes import FEW, lifetimes
+from hybridize.tracing.lifetimes import FEW, PAYS, lifetimes
 from hybridize.tracing.moving import moving
+from hybridize.tracing.spans import values_of
 from hybridize.tracing.views import FunctionView
 from hybridize.tracing.writes import writes_of
 
@@ -83,7 +84,13 @@ def _is_varied(function: FunctionView, site: tuple[Frame, int, Frame], index: in
         return False
     answers = moving(function.project)
     slot = answers.argument(caller, pos, frame, index)
-    return slot >= 0 and answers.moves(caller, pos, slot)
+    return slot >= 0 and answers.moves(caller, pos, slot) and not _are_few(function, caller, pos, slot)
+
+
+def _are_few(function: FunctionView, caller: Frame, pos: int, slot: int) -> bool:
+    """Whether a call passes so few values again and again that their traces are none too many."""
+    number = values_of(caller, slot)
+    return number <= FEW or number * PAYS <= lifetimes(function.project).seen([(caller, pos)])
 
 
 def _is_looped(function: FunctionView, caller: Frame, pos: int) -> bool:
@@ -151,7 +158,8 @@ def _moved(function: FunctionView) -> Iterator[Hit]:
                 plain = _is_python(value) and not any(isinstance(o, Tup) for o in value)  # equal tuples share a trace
                 verb = "receives" if _is_python(value) else "may receive"
                 said = f"`{name}` {verb} {what}, made anew for each call: every new one is traced"
-                seen_so = not function.is_hybrid or (plain and _is_looped(function, caller, pos))
+                loud = plain and _is_looped(function, caller, pos) and not _are_few(function, caller, pos, slot)
+                seen_so = not function.is_hybrid or loud
                 yield Hit(pos, said, path=caller.code.path, level=None if seen_so else Level.INFO)
                 break
 
