@@ -541,3 +541,22 @@ def whole(x):
 parts(tf.ones([2, 3])); whole(tf.ones([2, 3]))
 """
     assert loud(source, "HY250", tmp_path) == {8}
+
+
+def test_what_stands_in_an_init_scope_runs_eagerly(tmp_path: Path) -> None:
+    source = """\
+import tensorflow as tf
+v = tf.Variable(2.0)
+@tf.function
+def held(x):
+    with tf.init_scope():
+        k = v.numpy()
+    return x * k
+@tf.function
+def given(x):
+    with tf.init_scope():
+        k = x.numpy()
+    return x * k
+held(tf.ones(2)); given(tf.ones(2))
+"""
+    assert lines(source, "HY301", tmp_path) == {11}
