@@ -256,6 +256,26 @@ def test_the_first_call_does_to_state_what_eager_code_does(calls: str, severity:
     assert (seen(source, eager=False) != seen(source, eager=True)) == (severity == "error")
 
 
+@pytest.mark.parametrize(
+    ("sizes", "severity"), [([3, 3, 3], "info"), ([3, 2, 3], "error")], ids=["of one size", "of two"]
+)
+def test_a_size_that_all_calls_have_is_no_change(sizes: list[int], severity: str, tmp_path: Path) -> None:
+    source = """
+        class Model:
+            def __init__(self):
+                self.size = 0
+            @tf.function
+            def step(self, x):
+                self.size = int(x.shape[0])
+                return x * 2.0
+        shown = []
+        model = Model()
+    """
+    source = dedent(source) + "".join(f"model.step(tf.ones([{size}]))\n" for size in sizes) + "shown.append(model.size)"
+    assert loudest(tmp_path, source, "HY206") == severity
+    assert (seen(source, eager=False) != seen(source, eager=True)) == (severity == "error")
+
+
 def test_a_layer_is_free_until_the_same_trace_calls_it(tmp_path: Path) -> None:
     source = """
         class Cell(tf.keras.layers.Layer):

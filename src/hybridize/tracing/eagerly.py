@@ -1,6 +1,6 @@
-"""Code that runs eagerly only: branches under `tf.executing_eagerly()`, which no trace gets to, and what is in a
-`tf.init_scope`, made of what no argument brings: that
-leaves the graph (what it does once per trace is another rule's)."""
+"""Code that runs eagerly only: branches under `tf.executing_eagerly()`, which no trace gets to, and what an
+`tf.init_scope` holds that is made of no argument: it leaves the graph (what happens once per trace is another rule's).
+"""
 
 from __future__ import annotations
 

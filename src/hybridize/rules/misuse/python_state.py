@@ -26,7 +26,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 isinstance(reason.effect.target, Unknown)  # perhaps an object of the call's own
                 or kept_properties(reason)
                 or adds_same(reason, frame)
-                or writes_same(function.project, reason)
+                or writes_same(function.project, reason, frame)
                 or fills_default(reason)
                 or fills_cache(reason)
                 or is_entered(reason, (other for _, other in found))
