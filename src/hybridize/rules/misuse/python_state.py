@@ -52,8 +52,9 @@ outside (`assign_add`), or return it and let the caller keep it. What every call
 object that is held anyway, a property that is computed once) is information.
 
 Of a function that is hybrid already it is an error where a run of the program shows that it matters: the next call
-reads what this one has left, or code outside of the graph does, before it is written anew. It is a warning where
-callers of a library may do that, and information else.""",
+reads what this one has left, or code outside of the graph does after a second call, before it is written anew (what
+the first call leaves is what eager code would). It is a warning where callers of a library may do that, and
+information else. A list that each call stores in its field before it fills it is the call's own.""",
     blocks=frozenset(),
     root=scan,
     bad=(

@@ -176,7 +176,8 @@ RULE = Rule(
 TensorFlow raises `tf.function only supports singleton tf.Variables`. Layers with weights, metrics, optimizers,
 random generators and (from Keras 3 on) dropout layers own variables; so does the copy of a model
 (`tf.keras.models.clone_model`, `from_config`); queues can't be made in a graph either. Make them
-outside, or once: `if self.v is None: self.v = tf.Variable(...)`.""",
+outside, or once: `if self.v is None: self.v = tf.Variable(...)`. A layer makes its weights when it is first called: one
+that the same trace only makes, and does not call, is information.""",
     triggers={ir.Call: Where(scan, names=may_own_variables, values=lambda p, v: builds_weights(p, v) is not None)},
     passes=passes,
     confirm=confirm,
@@ -430,7 +431,8 @@ r2 = target(tf.constant([1.0, 2.0]))
 """
         ),
     ),
-    known_problems="""It is told of code that does not come so far for another reason: an unfinished file that
-raises before.""",
+    known_problems="""It is told of code that does not come so far because a library refuses what it is given before:
+a keyword that the constructor of a layer does not know. Which layer of several in a list the same trace calls is not
+told apart.""",
     reference="semantics.md R7",
 )

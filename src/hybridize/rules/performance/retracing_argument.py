@@ -252,13 +252,14 @@ RULE = Rule(
     category=Category.PERFORMANCE,
     outcome=Outcome.RETRACES,
     summary="A hybrid function receives Python values that differ from call to call.",
-    details="""Each distinct Python number, string, list or object among the arguments is traced anew, which
-costs some hundred times an eager call. Pass a tensor (`tf.constant(step)`), or loop with `tf.range`.
-`reduce_retracing` helps for shapes, not for Python values. An eager function is left eager where a loop or a repeated
-function makes such a value anew for each call: from a counter, a list or field that changes, a file, a clock. What the
-program reads once and passes on stays the same, and costs one trace. It is a warning where a loop is seen
-to make the call again and again, each time with another value; a few constants, a call from within a graph or from a
-test are information, and so is a hint that lets numbers in beside tensors, where a library exports the function.""",
+    details="""Each distinct Python number, string, list or object among the arguments is traced anew, which costs some
+hundred times an eager call. Pass a tensor (`tf.constant(step)`), or loop with `tf.range`. `reduce_retracing` helps
+for shapes, not for Python values. An eager function is left eager where a loop or a repeated function makes such a
+value anew for each call: from a counter, a list or field that changes, a file, a clock. What the program reads once
+and passes on stays the same, and costs one trace. It is a warning where a loop is seen to make the call again and
+again, each time with another value; a few constants, a number that takes a few values however far is counted (`step %
+3`, `min(step, 2)`), a call from within a graph or from a test are information, and so is a hint that lets numbers in
+beside tensors, where a library exports the function.""",
     level=Level.WARNING,
     root=scan,
     bad=(
