@@ -271,7 +271,9 @@ def test_a_size_that_all_calls_have_is_no_change(sizes: list[int], severity: str
         shown = []
         model = Model()
     """
-    source = dedent(source) + "".join(f"model.step(tf.ones([{size}]))\n" for size in sizes) + "shown.append(model.size[0])"
+    source = (
+        dedent(source) + "".join(f"model.step(tf.ones([{size}]))\n" for size in sizes) + "shown.append(model.size[0])"
+    )
     assert loudest(tmp_path, source, "HY206") in (severity, "none" if severity == "info" else severity)
     assert (seen(source, eager=False) != seen(source, eager=True)) == (severity == "error")
 
