@@ -20,6 +20,7 @@ SETTINGS = {{"rate": 0.1}}
 def options():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rate", type=float, default=0.1)
+    parser.add_subparsers(dest="command").add_parser("train").add_argument("--steps", type=int)
     return parser.parse_args()
 
 class Run:
@@ -45,6 +46,7 @@ RAISES = (
     "k = options().epochs",
     "k = undefined_name + 1",
     "k = tf.ones([2, 3]) @ tf.ones([2, 3])",
+    "k = tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))",
     "if self.rate:\n    self.prepare()\nelse:\n    self.missing()",
     "with tf.device('/cpu:0'):\n    self.prepare()",
 )
@@ -52,7 +54,10 @@ GOES_ON = (
     "k = self.rate",
     "k = SETTINGS['rate']",
     "k = options().rate",
+    "k = options().command",
+    "k = options().steps",
     "k = tf.ones([2, 3]) @ tf.ones([3, 2])",
+    "k = tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]), transpose_b=True)",
     "if options().rate:\n    self.prepare()",
     "try:\n    self.prepare()\nexcept AttributeError:\n    pass",
     "with contextlib.suppress(AttributeError):\n    self.prepare()",

@@ -133,6 +133,15 @@ def _declare(call: Call) -> Value:
     return unknown("an argument of a command line").value
 
 
+def _subparsers(call: Call) -> Value:
+    """`add_subparsers(dest="command")`: which command is given is there, too."""
+    name = call.constant(-1, "dest")
+    for space in recall(call, "namespace"):
+        if isinstance(space, LibInst) and isinstance(name, str):
+            call.keep(space, name, join(STR_V, NONE_V))
+    return itself(call)
+
+
 def _by_default(call: Call) -> Value:
     """What an argument is where the command line does not have it."""
     default = call.kwargs.get("default", BOTTOM)
@@ -213,7 +222,8 @@ _PARSER: Final = ClassSpec(
         "add_argument": Spec(_declare, effects=("mutate",)),
         "add_option": Spec(_declare, effects=("mutate",)),
         # Groups and sub-parsers fill the same namespace.
-        **methods("add_argument_group add_mutually_exclusive_group add_subparsers add_parser", itself, "mutate"),
+        **methods("add_argument_group add_mutually_exclusive_group add_parser", itself, "mutate"),
+        "add_subparsers": Spec(lambda call: _subparsers(call), effects=("mutate",)),
         "set_defaults": Spec(_defaults, effects=("mutate",)),
         # Reading `sys.argv` is part of what starts a program.
         **methods("parse_args parse_intermixed_args", _arguments, "environment"),
