@@ -14,6 +14,8 @@ import contextlib
 import functools
 import sys
 
+import tensorflow as tf
+
 
 def behind():
     return 1
@@ -66,6 +68,34 @@ def chosen(more):
     return one
 
 
+def raises(code):
+    if code:
+        raise ValueError(code)
+    raise NotImplementedError
+
+
+class Unfinished:
+    def __init__(self):
+        raise NotImplementedError
+
+
+@tf.function
+def graph(a, b):
+    return a
+
+
+@decorate
+@tf.function
+def guarded(a, b):
+    return a
+
+
+class Step:
+    @tf.function
+    def run(self, a):
+        return a
+
+
 def main(flag, more, names):
     {}
     behind()
@@ -86,7 +116,15 @@ ENDS = (
     "Made(width=3, height=4)",
     "leaves(3)",
     "argparse.ArgumentParser().error('no')",
+    "raises(3)",
+    "x = raises(3) + 1",
+    "Unfinished()",
+    "graph(1)",
+    "graph(1, 2, 3)",
+    "Step().run(1, 2)",
+    "tf.function(two)(1, 2, 3)",
     "for i in range(3):\n        two()",
+    "for i in (1, 2):\n        if flag:\n            break_it = 1\n        raise ValueError(i)",
     "if flag:\n        sys.exit()\n    else:\n        two()",
     "def inner(a):\n        return a\n\n    inner()",
     "def inner(a):\n        return a\n\n    call(inner)",
@@ -100,6 +138,12 @@ GOES_ON = (
     "Loose(1, 2, c=3)",
     "wrapped()",
     "flag or sys.exit()",
+    "try:\n        raises(3)\n    except NotImplementedError:\n        pass",
+    "graph(1, 2)",
+    "guarded()",
+    "Step().run(1)",
+    "for each in more:\n        raise ValueError(each)",
+    "for each in (1, 2):\n        if flag:\n            break\n        raise ValueError(each)",
     "x = 1 if flag else two()",
     "[two() for _ in more]",
     "if flag:\n        sys.exit(1)",

@@ -541,3 +541,37 @@ def whole(x):
 parts(tf.ones([2, 3])); whole(tf.ones([2, 3]))
 """
     assert loud(source, "HY250", tmp_path) == {8}
+
+
+def test_what_stands_in_an_init_scope_runs_eagerly(tmp_path: Path) -> None:
+    source = """\
+import tensorflow as tf
+v = tf.Variable(2.0)
+@tf.function
+def held(x):
+    with tf.init_scope():
+        k = v.numpy()
+    return x * k
+@tf.function
+def given(x):
+    with tf.init_scope():
+        k = x.numpy()
+    return x * k
+held(tf.ones(2)); given(tf.ones(2))
+"""
+    assert lines(source, "HY301", tmp_path) == {11}
+
+
+def test_a_switch_in_a_program_without_graphs_takes_nothing_away(tmp_path: Path) -> None:
+    switch = "import tensorflow as tf\ntf.config.run_functions_eagerly(True)\n"
+    for name, rest, severity in (
+        ("none", "print(tf.reduce_sum(tf.ones(3)))\n", "info"),
+        ("hybrid", "f = tf.function(lambda x: x * 2.0)\nf(tf.ones(2))\n", "warning"),
+        ("trains", "m = tf.keras.Sequential([tf.keras.layers.Dense(1)])\nm.fit(tf.ones([2, 2]))\n", "warning"),
+        ("unknown", "import somewhere\nsomewhere.train()\n", "warning"),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "main.py").write_text(switch + rest, "utf-8")
+        (found,) = [f for f in analyze([folder], Config()).findings if f.code == "HY501"]
+        assert found.severity.value == severity

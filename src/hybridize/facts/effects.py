@@ -39,6 +39,7 @@ from hybridize.facts.reasons import (
 )
 from hybridize.facts.repeats import cached_read, repeatable
 from hybridize.facts.restored import RESTORED, is_restored
+from hybridize.facts.stores import Stores, Way
 from hybridize.facts.traced import is_traced
 from hybridize.facts.usage import Used
 from hybridize.flow.frames import SHARED, Effect, Frame
@@ -86,12 +87,13 @@ class SideEffects:
         self._done = 0  # the frames that have a summary, as a set
         self._frames = solution.frames
         self._owners = Owners(solution)
-        self._excused = Excused(solution)
+        self.excused = Excused(solution)
         self.foreign = Foreign(solution.frames)
         self._used = Used(solution.frames, self._is_quiet, self.foreign)
         self._kept: dict[tuple[Code, int], bool] = {}
         self._early: frozenset[tuple[Obj, str]] | None = None  # cached properties that constructors read
         self._dead = frozenset(f.uid for f in solution.world.frames if f.gone)
+        self._stores = Stores(solution, extents)
 
     def _is_quiet(self, frame: Frame) -> bool:
         """Whether nothing is known that a call of a frame changes: calls of something unknown are left out."""
@@ -148,6 +150,11 @@ class SideEffects:
             origin = known_origin
         elif effect.kind in CHANGES and (self._is_own(frame, effect, direct=True) or self._is_new(frame, effect)):
             return
+        via: Way = None
+        if effect.kind in CHANGES and isinstance(effect.target, Heap):
+            via = self._stores.changed(frame, effect, slots_of(frame, effect.kind, effect.target, effect.position))
+            if via is False:
+                return
         once = RESTORED if is_restored(frame, effect) else repeatable(frame, effect)
         if not once and effect.kind == "attribute" and self._is_read_early(frame, effect):
             once = SET_UP
@@ -158,7 +165,9 @@ class SideEffects:
         known = gathered.get(key)
         if known is None or (known.frame is frame and _is_milder(frame, known.effect, effect)):
             sure = not (effect.kind in TOLD and is_either(frame, effect.position))
-            gathered[key] = Reason(effect, frame, (), origin, sure, once, latent)
+            gathered[key] = Reason(effect, frame, (), origin, sure, once, latent, via)
+        else:
+            _meet(known, via)
 
     def _is_read_early(self, frame: Frame, effect: Effect) -> bool:
         """Whether code only reads a cached property that a constructor has read before: it is kept since then."""
@@ -197,7 +206,11 @@ class SideEffects:
                     once, key = SET_UP, _key(effect, SET_UP, latent)
             if latent is not reason.latent:
                 key = _key(effect, once, latent)
+            via = self._stores.lifted(frame, pos, callee, reason.via, effect.target) if reason.via else None
+            if via is False:
+                continue
             if key in gathered:
+                _meet(gathered[key], via)
                 continue
             origin = self._seen_from(frame, pos, callee, reason, passed)
             if origin is None:
@@ -205,7 +218,7 @@ class SideEffects:
             if either is None:
                 either = is_either(frame, pos)
             sure = reason.sure and not (either and effect.kind in TOLD)
-            gathered[key] = Reason(effect, reason.frame, (step, *reason.path), origin, sure, once, latent)
+            gathered[key] = Reason(effect, reason.frame, (step, *reason.path), origin, sure, once, latent, via)
             if len(gathered) > most:
                 _cut(gathered, callee, step)
                 break
@@ -401,11 +414,17 @@ class SideEffects:
             reasons = [each for each in self.of(frame).values() if not each.latent]
             makes = frame.code.name in CONSTRUCTORS
             for each in reasons:
-                if (makes and fills_own(frame, each)) or each in self._excused:
+                if (makes and fills_own(frame, each)) or each in self.excused:
                     continue
                 lasts = bool(each.once) and each.once not in (RESTORED, VOUCHED) and not comes_out_same(frame, each)
                 found.append(replace(each, once="") if lasts else each)
         return found
+
+
+def _meet(known: Reason, via: Way) -> None:
+    """Notes that the same is changed in another place: by another way, it is no matter what a caller has put there."""
+    if known.via != via:
+        known.via = None
 
 
 def _is_milder(frame: Frame, known: Effect, effect: Effect) -> bool:

@@ -57,7 +57,11 @@ class Excused:
         target = reason.effect.target
         if target in self.trained or _is_lacking_beside(reason.frame, reason.effect):
             return True
-        return isinstance(target, Unknown) and target.reason.endswith(_UNDEFINED) and self._is_plain(reason.frame)
+        return isinstance(target, Unknown) and self.is_undefined(reason.frame, target)
+
+    def is_undefined(self, frame: Frame, value: Unknown) -> bool:
+        """Whether a value is that of a name which nothing defines: reading it raises."""
+        return value.reason.endswith(_UNDEFINED) and self._is_plain(frame)
 
     def _is_unread(self, effect: Effect) -> bool:
         """Whether a private field of an object of the program is only ever written."""

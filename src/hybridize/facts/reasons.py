@@ -12,6 +12,7 @@ from hybridize.facts.evidence import call_step
 from hybridize.facts.guards import is_cached
 from hybridize.facts.model import Evidence, Told
 from hybridize.facts.origins import Root, callees_at
+from hybridize.facts.stores import Way
 from hybridize.flow.frames import Effect, Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -47,6 +48,7 @@ class Reason:
     sure: bool = True  # no call on the way may run something else instead
     once: str = ""  # `SET_UP`, `CONSTANT`, `RESTORED` or `VOUCHED`: as good per trace as per call
     latent: bool = False  # only when somebody drives an iterator that the function hands out
+    via: Way = None  # how its frame reaches what is changed
 
 
 def fills_own(frame: Frame, reason: Reason) -> bool:

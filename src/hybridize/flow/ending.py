@@ -1,4 +1,4 @@
-"""Calls after which nothing comes: they end the program, or refuse their arguments before any of their code runs.
+"""Calls after which nothing comes: they end the program, raise, or refuse their arguments.
 
 What comes behind such a call is as dead as what comes behind a `raise`. Only what is certain counts: every object that
 may be called must refuse, the call is surely made where it stands, and no `with` around it may catch what it raises.
@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable
 from typing import Final
 
-from hybridize.domain.objects import Bound, Class, Func, Lib, LibInst, Obj, Value
+from hybridize.domain.objects import Bound, Class, Func, Lib, LibInst, Obj, Value, Wrapper
 from hybridize.domain.session import cached
 from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame
@@ -50,14 +50,14 @@ def refuses(engine: Engine, frame: Frame, instr: ir.Call, target: Value) -> bool
         return False
     named = {name for name, _ in instr.keywords if name is not None}
     for obj in target:
-        found = _function(engine, frame, obj)
-        if found is None or not _is_refused(found[0], found[1] + len(instr.arguments), named):
+        code, given = _refusing(engine, frame, obj)
+        if code is None or not _is_refused(code, given + len(instr.arguments), named):
             return False
     return _is_certain(frame, instr.position)
 
 
 def never_returns(engine: Engine, frame: Frame, pos: int, target: Value) -> bool:
-    """Whether all that a call has just gone to ends the program, or ends in calls that do not come back."""
+    """Whether all that a call has just gone to ends the program, raises, or ends in calls that do not come back."""
     for obj in target:
         if _ends_program(obj):
             continue
@@ -70,6 +70,7 @@ def never_returns(engine: Engine, frame: Frame, pos: int, target: Value) -> bool
             or callee.running
             or callee.stuck
             or callee.code.is_generator
+            or callee.code.is_async
         ):
             return False
     return _is_certain(frame, pos)
@@ -81,6 +82,21 @@ def _ends_program(obj: Obj) -> bool:
     if not isinstance(obj, Bound) or not isinstance(obj.receiver, LibInst):
         return False
     return (obj.receiver.cls, obj.func) in _EXIT_METHODS
+
+
+def _refusing(engine: Engine, frame: Frame, obj: Obj) -> tuple[Code | None, int]:
+    """The code that refuses wrong arguments of a call of an object, also where graphs are made of it, and how many
+    arguments it gets without being given them."""
+    func, given = (obj.func, 1) if isinstance(obj, Bound) else (obj, 0)
+    layers = 0
+    while isinstance(func, Wrapper) and func.kind == "hybrid" and len(func.inner) == 1:
+        (func,) = func.inner
+        layers += 1
+    if layers and isinstance(func, Func):
+        others = sum(not _is_method(decorator) for decorator in func.code.decorators)
+        return (func.code if others <= layers and _is_open(func.code) else None), given
+    found = _function(engine, frame, obj)
+    return (found[0], found[1]) if found is not None else (None, 0)
 
 
 def _function(engine: Engine, frame: Frame, obj: Obj) -> tuple[Code, int, Func] | None:
@@ -109,8 +125,17 @@ def _is_plain(code: Code) -> bool:
 
     What a function returns of its own, or a lambda, may come of a decorator, which chooses it by what it is given.
     """
+    return all(map(_is_method, code.decorators)) and _is_open(code)
+
+
+def _is_method(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Name) and decorator.id in _METHODS
+
+
+def _is_open(code: Code) -> bool:
+    """Whether a function is called by its own name."""
     outer = code.parent
-    if outer is None or not all(isinstance(d, ast.Name) and d.id in _METHODS for d in code.decorators):
+    if outer is None:
         return False
     return outer.kind in _OPEN or (code.kind == "function" and code.name not in _returned(outer))
 

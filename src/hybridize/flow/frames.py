@@ -171,7 +171,7 @@ class Frame:
         self.lenient = False
         self.looping = False  # in a loop that keeps what a call gave at first
         self.stuck = False
-        self.ended = False  # some path of the last run ends in a call that does not come back
+        self.ended = False  # some path of the last run raises, or ends in a call that does not come back
         self.exhausted = False  # no longer followed: what it does is unknown
         self.grown = 0
         self.runs = 0

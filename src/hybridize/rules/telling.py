@@ -19,6 +19,7 @@ from hybridize.records import replace
 from hybridize.rules.model import Level, Outcome, RuleHit
 from hybridize.rules.optional import is_optional
 from hybridize.rules.unreached import is_unreached
+from hybridize.tracing.behind import is_behind_failure
 from hybridize.tracing.certain import is_called
 from hybridize.tracing.raising import is_passed_over
 from hybridize.tracing.staleness import extent_of
@@ -65,6 +66,8 @@ def _is_doubtful(function: FunctionView, hit: RuleHit) -> bool:
     a function far from there gets is more likely, but for the rules that ask for nothing that calls could mix up.
     """
     if not hit.sure or is_unreached(function, hit) or is_optional(function, hit):
+        return True
+    if is_behind_failure(function, hit.path, hit.line):
         return True
     code = function.code
     if hit.outcome is Outcome.RAISES and (is_shown_to_raise(function) or _is_passed_over(function, hit)):

@@ -51,10 +51,11 @@ def adds_same(reason: Reason, root: Frame) -> bool:
     return _is_constant(value) and _is_same(frame, key, frame is root) and _every_entry(target, frame, key) <= value
 
 
-def writes_same(project: ProjectView, reason: Reason) -> bool:
+def writes_same(project: ProjectView, reason: Reason, root: Frame) -> bool:
     """Whether an attribute is given what every call gives it: what the object holds itself, or a constant of its own.
 
-    `self.dropout.rate = self.rate` (a variable), `self.called = True`: after the first call nothing is different.
+    `self.dropout.rate = self.rate` (a variable), `self.called = True`, `self.size = x.shape` (of one size that all
+    calls have): after the first call nothing is different. `root` is the function whose side effect it is.
     """
     effect, frame = reason.effect, reason.frame
     if effect.kind in ("attribute", "global", "closure") and guarded(frame, effect.position):
@@ -70,7 +71,9 @@ def writes_same(project: ProjectView, reason: Reason) -> bool:
         return False
     ((owner, slot),) = written
     value = frame.vals[slot] or _NO_VALUE
-    if _is_constant(value) and index.source(slot) is None:
+    every = {o for each in project.solution.frames.get(frame.code, ()) for o in each.vals[slot] or _NO_VALUE}
+    static = len(every) == 1 and all(map(_is_known, every)) and _is_same(frame, slot, frame is root)
+    if len(value) == 1 and (static or (_is_constant(value) and index.source(slot) is None)):
         return _other_writes(project, effect) <= value
     return _is_held(frame, slot, (index.original(owner), effect.detail))
 
@@ -187,6 +190,15 @@ def _is_constant(value: Value) -> bool:
     return len(value) == 1 and all(isinstance(o, Lit) for o in value)
 
 
+def _is_known(obj: Obj) -> bool:
+    """Whether something is a constant, or a tuple or shape of constants."""
+    return isinstance(obj, Lit) or (isinstance(obj, Tup) and all(map(_is_one, obj.items)))
+
+
+def _is_one(value: Value) -> bool:
+    return len(value) == 1 and all(isinstance(o, Lit) and o.const != -1 for o in value)
+
+
 def _is_same(frame: Frame, slot: int, is_root: bool, depth: int = _DEPTH) -> bool:
     """Whether a value is a constant, an argument that is no tensor, or something static that is made of those."""
     if slot < 0 or not depth:
@@ -203,6 +215,9 @@ def _is_same(frame: Frame, slot: int, is_root: bool, depth: int = _DEPTH) -> boo
             return bool(owner) and all(isinstance(o, Tensor) for o in owner)
         case ir.Refine():
             return _is_same(frame, made.source, is_root, depth - 1)
+        case ir.Item():
+            index = frame.vals[made.index] or _NO_VALUE
+            return _is_constant(index) and _is_same(frame, made.source, is_root, depth - 1)
         case ir.Tuple():
             return all(not star and _is_same(frame, s, is_root, depth - 1) for s, star in made.elements)
         case ir.Call() if not made.keywords:

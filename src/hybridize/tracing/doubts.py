@@ -221,7 +221,7 @@ def found_before(function: FunctionView, places: Collection[Place], *, counting:
     used = 0  # the places that are read otherwise than to write them
     for frame in project.extents.frames(extent_of(function)):
         for place, position in _reads_of(project, frame):
-            if place in bits:
+            if place in bits and not _empties(frame, position, place):
                 row = reads.setdefault(frame, {})
                 row[position] = row.get(position, 0) | bits[place]
                 used |= 0 if (frame, position) in known.every.get(place, ()) else bits[place]
@@ -233,6 +233,14 @@ def found_before(function: FunctionView, places: Collection[Place], *, counting:
     sites = project.shared("sites of calls", Sites)
     found = Within(sites, reads, writes).found_by(function.frames)
     return {place for place, bit in bits.items() if found & bit & (used if counting else -1)}
+
+
+def _empties(frame: Frame, position: int, place: Place) -> bool:
+    """Whether a container is only reached to take out whatever is in it."""
+    index = index_of(frame.code)
+    methods = [index.source(call.function) for call in index.calls.get(position, ())]
+    reached = [m.owner if isinstance(m, ir.Attr) and m.name == "clear" else -1 for m in methods]
+    return bool(reached) and all(slot >= 0 and place in (frame.vals[slot] or ()) for slot in reached)
 
 
 def _reads_of(project: ProjectView, frame: Frame) -> Mapping[tuple[Place, int], None]:

@@ -1,4 +1,6 @@
-"""Code that runs eagerly only: branches under `tf.executing_eagerly()`, which no trace gets to."""
+"""Code that runs eagerly only: branches under `tf.executing_eagerly()`, which no trace gets to, and what an
+`tf.init_scope` holds that is made of no argument: it leaves the graph (what happens once per trace is another rule's).
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Lib
-from hybridize.facts.lifted import in_init_scope
+from hybridize.facts.lifted import in_init_scope, lifted
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
+from hybridize.program.operands import operands
 
 _NOWHERE: Final[frozenset[int]] = frozenset()
 #: Functions that ask for the mode, with the answer while tracing.
@@ -19,14 +22,17 @@ _WHILE_TRACING: Final = {
     "tf.inside_function": True,
 }
 _NAMES: Final = ("executing_eagerly", "inside_function")
+_SCOPE: Final = "init_scope"
 
 
 def eager_only(frame: Frame) -> frozenset[int]:
     """The positions in a frame that no trace gets to."""
     attributes = index_of(frame.code).attributes
-    if all(name not in attributes for name in _NAMES):
-        return _NOWHERE
-    return frozenset(_positions(frame))
+    found = frozenset(_positions(frame)) if any(name in attributes for name in _NAMES) else _NOWHERE
+    if _SCOPE not in attributes:
+        return found
+    inside = (each for each in index_of(frame.code).flat if lifted(frame, each.position, list(operands(each))))
+    return found | {each.position for each in inside}
 
 
 def _positions(frame: Frame) -> Iterator[int]:

@@ -181,7 +181,9 @@ def _operation(view: FrameView, instr: ir.Call) -> Iterator[Failure]:
         said = f"`{name}`"
         if name in ALIKE:
             slots = [argument(instr, i, p) for i, p in enumerate(ALIKE[name]) if p]
-            rule = _product if name.endswith("matmul") else _unsure if name.endswith("tensordot") else _broadcast
+            plain = len(instr.arguments) + len(instr.keywords) == 2  # nothing is transposed
+            product = _product if plain and name.endswith("matmul") else _unsure
+            rule = product if name.endswith(("matmul", "tensordot")) else _broadcast
             if min(slots) >= 0:
                 yield from _pair(view, instr, slots[0], slots[1], rule, said)
         elif name == "tf.reshape":

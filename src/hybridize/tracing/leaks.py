@@ -37,8 +37,10 @@ class Left:
 _UNSEEN: Final = Left(Level.INFO)
 
 
-def left_behind(function: FunctionView, frame: Frame, position: int) -> Left:
+def left_behind(function: FunctionView, frame: Frame, position: int, *, late: bool = False) -> Left:
     """Who reads what a hybrid function writes at a position while it is traced: a later call, or other code.
+
+    `late`: what its first call writes is right.
 
     What nobody reads, or only after it was written anew, does no harm: a register of one call.
     """
@@ -48,9 +50,9 @@ def left_behind(function: FunctionView, frame: Frame, position: int) -> Left:
     if may_run_eagerly(function.project) or not places or _is_own(frame, position, codes):
         return _UNSEEN
     known: dict[object, Left] = function.project.shared(("left behind", function.code), dict)
-    key = (places, _takes(frame, position) or guarded(frame, position))
+    key = (places, _takes(frame, position) or guarded(frame, position), late)
     if key not in known:
-        known[key] = _left(function, places, asks=key[1])
+        known[key] = _left(function, places, asks=key[1], late=late)
     return known[key]
 
 
@@ -85,10 +87,10 @@ def _lasts(place: Place, codes: set[Code]) -> bool:
     return maker not in codes and (maker.kind in ("module", "class") or maker.name in SETTING_UP)
 
 
-def _left(function: FunctionView, places: tuple[Place, ...], *, asks: bool) -> Left:
+def _left(function: FunctionView, places: tuple[Place, ...], *, asks: bool, late: bool) -> Left:
     """The same of some places; `asks` says that the code which writes them looks first at what is there."""
     found = set(places) if asks else found_before(function, places, counting=True)
-    witness = left_witness(function, places, found)
+    witness = left_witness(function, places, found, late=late)
     if witness is not None:
         return Left(None, witness.said, witness.events)
     witness = left_for_others(function, places, found)

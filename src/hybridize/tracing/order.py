@@ -43,6 +43,13 @@ def written(mask: int, every: int) -> Relation:
     return ((every, 0, 0, 0), (0, rest, mask, 0), (0, 0, every, 0))
 
 
+def settled(mask: int, every: int) -> Relation:
+    """The places in the mask get the one value that they ever get: a later call finds what the first one has found,
+    unless one was before."""
+    rest = every & ~mask
+    return ((rest, 0, 0, 0), (0, rest, mask, 0), (0, 0, every, 0))
+
+
 def renewed(mask: int, every: int) -> Relation:
     """The places in the mask are made anew."""
     rest = every & ~mask
@@ -53,6 +60,24 @@ def once_more(mask: int, every: int) -> Relation:
     """The function is called, for places of which a second call uses what the first one has left there."""
     rest = every & ~mask
     return ((rest, mask, 0, 0), (0, rest, 0, mask), (0, 0, rest, mask))
+
+
+def counted(mask: int, every: int) -> Relation:
+    """The function is called: for the places in the mask it matters whether that is the first time."""
+    rest = every & ~mask
+    return ((rest, mask, 0, 0), (0, rest, mask, 0), (0, 0, every, 0))
+
+
+def emptied(mask: int, every: int) -> Relation:
+    """What calls have left in the places in the mask is overwritten: the next call is not the first one."""
+    rest = every & ~mask
+    return ((every, 0, 0, 0), (0, every, 0, 0), (0, mask, rest, 0))
+
+
+def used_late(mask: int, every: int) -> Relation:
+    """What a later call than the first has left in the places in the mask is read, or should have left there."""
+    rest = every & ~mask
+    return ((every, 0, 0, 0), (0, every, 0, 0), (0, 0, rest, mask))
 
 
 def used(mask: int, every: int) -> Relation:
@@ -102,18 +127,22 @@ class Events:
 
     `calls` has for the frames of a function the places that their extent reads, `asked` all the places of its question:
     what the function's own code does is no matter to it. `writes` has for a frame and a position in it the places that
-    are written there, `leads` for each frame the places of the questions to whose events it leads.
+    are written there, `settles` those that only ever get one value, `leads` for each frame the places of the questions
+    to whose events it leads.
+    `late` says that what the first call leaves behind is right, as long as no other comes after it.
     Of what a call leaves behind: `again` has for the frames of a function the places that carry something to the next
     call, `uses` and `clears` for a frame and a position the places that are read there, and overwritten unread.
     """
 
     every: int = 0
+    late: bool = False
     calls: dict[Frame, int] = field(default_factory=dict)
     again: dict[Frame, int] = field(default_factory=dict)
     uses: dict[Frame, dict[int, int]] = field(default_factory=dict)
     clears: dict[Frame, dict[int, int]] = field(default_factory=dict)
     asked: dict[Frame, int] = field(default_factory=dict)
     writes: dict[Frame, dict[int, int]] = field(default_factory=dict)
+    settles: dict[Frame, dict[int, int]] = field(default_factory=dict)
     leads: dict[Frame, int] = field(default_factory=dict)
 
     def call(self, frame: Frame, read: int, asked: int) -> None:
@@ -125,6 +154,10 @@ class Events:
     def write(self, frame: Frame, position: int, place: int, asked: int) -> None:
         """Notes that a frame writes a place."""
         self._at(self.writes, frame, position, place, asked)
+
+    def settle(self, frame: Frame, position: int, place: int, asked: int) -> None:
+        """Notes that a frame gives a place the one value that it ever gets."""
+        self._at(self.settles, frame, position, place, asked)
 
     def use(self, frame: Frame, position: int, place: int, asked: int) -> None:
         """Notes that a frame reads a place."""
@@ -181,6 +214,8 @@ class Order:
         self.sites = sites
         self.strict = strict
         self._makes = makes
+        self.use = used_late if events.late else used
+        self.clear = emptied if events.late else renewed
         self._relations: dict[Frame, Relation] = {}
 
     def stale(self, frame: Frame) -> int:
@@ -211,7 +246,8 @@ class Order:
 
     def _own(self, frame: Frame) -> Relation:
         """What a call of a function does to the places of its own questions."""
-        own = called(self.events.calls[frame], self.every)
+        call = counted if self.events.late else called
+        own = call(self.events.calls[frame], self.every)
         again = self.events.again.get(frame, 0)
         return then(own, once_more(again, self.every)) if again else own
 
@@ -221,7 +257,7 @@ class Order:
 
     def own_steps(self, frame: Frame) -> Iterator[tuple[int, Relation]]:
         """What a frame does itself, by position."""
-        kinds = ((self.events.uses, used), (self.events.writes, written))
+        kinds = ((self.events.uses, self.use), (self.events.writes, written), (self.events.settles, settled))
         for kind, does in kinds:
             for pos, mask in kind.get(frame, _NONE).items():
                 yield pos, does(mask, self.every)
@@ -268,11 +304,12 @@ class _Walk:
         self.nothing = order.nothing
         self.makes = makes
         self.writes = order.events.writes.get(frame, _NONE)
+        self.settles = order.events.settles.get(frame, _NONE)
         self.uses = order.events.uses.get(frame, _NONE)
         self.clears = order.events.clears.get(frame, _NONE)
         every = order.sites.of(frame)
         self.callees = {p: some for p, some in every.items() if any(order.matters(c) for c, _ in some)}
-        kinds = (self.callees, self.makes, self.writes, self.uses, self.clears)
+        kinds = (self.callees, self.makes, self.writes, self.settles, self.uses, self.clears)
         self.events = frozenset(pos for kind in kinds for pos in kind)
 
     def block(self, block: Block) -> Relation:
@@ -302,7 +339,8 @@ class _Walk:
         if new:
             renew = renewed(new, self.every)
             found = renew if found is None else then(renew, found)
-        for kind, does in ((self.uses, used), (self.writes, written), (self.clears, renewed)):
+        clear, use = self.order.clear, self.order.use
+        for kind, does in ((self.uses, use), (self.writes, written), (self.settles, settled), (self.clears, clear)):
             mask = kind.get(pos, 0) if kind is self.uses or type(instr) in _WRITERS else 0
             if mask:
                 more = does(mask, self.every)
@@ -393,6 +431,8 @@ def _name_of(frame: Frame, call: ir.Call) -> set[str]:
                 names.add(obj.code.name)
             case Bound(func=Func() as func):
                 names.add(func.code.name)
+            case Bound(func=Wrapper() as wrapped):  # a method of which a graph is made
+                todo.append(wrapped)
             case Class():
                 names |= {"__init__", "__new__", "__post_init__"}
             case Inst():

@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Lib, Lit, Mod, Value
 from hybridize.facts.model import Evidence
+from hybridize.facts.reasons import OPAQUE
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
@@ -21,6 +22,8 @@ SWITCHES: Final[Mapping[str, str]] = {
     "tf.config.experimental_run_functions_eagerly": _ALL,
     "tf.data.experimental.enable_debug_mode": "every function that datasets are given",
 }
+#: Methods of models that train or run them by graphs.
+_TRAINS: Final = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
 
 
 def switches(project: ProjectView) -> tuple[Mapping[str, list[tuple[Frame, int, str]]], Set[str]]:
@@ -107,6 +110,25 @@ def _loaded(project: ProjectView, code: Code) -> set[Frame]:
         return found
 
     return project.shared(("loaded", code.path), find)
+
+
+def loses_nothing(project: ProjectView, frame: Frame, name: str) -> bool:
+    """Whether no program that comes to a switch has anything that would run as a graph without it: no hybrid function,
+    no training by Keras, and nothing that cannot be followed."""
+    return SWITCHES[name] == _ALL and not any(_has_graphs(project, some) for some in programs_with(project, [frame]))
+
+
+def _has_graphs(project: ProjectView, some: int) -> bool:
+    def find() -> bool:
+        hybrids = project.solution.world.hybrids
+        return any(
+            frame.code in hybrids
+            or not _TRAINS.isdisjoint(index_of(frame.code).attributes)
+            or any(effect.kind in OPAQUE for effect in frame.effects.values())
+            for frame in project.extents.frames(some)
+        )
+
+    return project.shared(("has graphs", some), find)
 
 
 def is_asked_for(frame: Frame, pos: int) -> bool:

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.objects import Cell, Container, Heap, Inst, Obj
+from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj
 from hybridize.domain.places import place_words
 from hybridize.domain.words import SETTING_UP
 from hybridize.facts.model import Evidence
@@ -40,6 +40,7 @@ Questions = Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]
 
 #: What is read at more places are several objects that the analysis has taken together.
 _MANY: Final = 300
+_ASSIGNS: Final = (ir.SetAttr, ir.SetGlobal, ir.SetCell)
 _NO_VALUE: Final[frozenset[Obj]] = frozenset()
 
 
@@ -65,10 +66,19 @@ def stale_witnesses(project: ProjectView, questions: Questions) -> list[dict[Pla
             for frame in frames:
                 if _is_one(frame, owner):
                     events.call(frame, mine[place], asked)
-            for frame, position in writes_of(project).at(place):
-                test = project.roles.is_test(frame.code.path)
-                if counts(project, extent, frame, place) and not test and not is_traced(project, frame):
-                    events.write(frame, position, mine[place], asked)
+            writers = [
+                (frame, position)
+                for frame, position in writes_of(project).at(place)
+                if counts(project, extent, frame, place)
+                and not project.roles.is_test(frame.code.path)
+                and not is_traced(project, frame)
+            ]
+            plain = [each for each in writers if _is_plain(*each)]  # the module's own, which comes first
+            later = [each for each in writers if each not in plain]
+            one = len(plain) < 2 and _gives_one(place, later)
+            for frame, position in writers:
+                note = events.settle if one and (frame, position) in later else events.write
+                note(frame, position, mine[place], asked)
         events.every |= asked
         makers.add(function, mine, asked)
         _add_graphs(project, makers, function, asked)
@@ -78,6 +88,26 @@ def stale_witnesses(project: ProjectView, questions: Questions) -> list[dict[Pla
         {place: told for place, bit in mine.items() if (told := search.between(function, bit)) is not None}
         for (function, _), mine in zip(questions, bits, strict=True)
     ]
+
+
+def _is_plain(frame: Frame, position: int) -> bool:
+    """Whether a module body gives a variable a value, and once."""
+    index = index_of(frame.code)
+    stores = any(isinstance(instr, ir.SetGlobal) for instr in index.at(position))
+    return stores and frame.code.kind == "module" and position not in index.looped
+
+
+def _gives_one(place: Place, writers: Sequence[tuple[Frame, int]]) -> bool:
+    """Whether all that write a field or variable give it the same constant."""
+    if isinstance(place, (Part, Container)):
+        return False
+    found: set[Obj] = set()
+    for frame, position in writers:
+        stores = [instr for instr in index_of(frame.code).at(position) if isinstance(instr, _ASSIGNS)]
+        if not stores:
+            return False
+        found.update(o for instr in stores for o in frame.vals[instr.value] or ())
+    return len(found) == 1 and all(isinstance(o, Lit) and not o.varies for o in found)
 
 
 def open_witnesses(function: FunctionView, places: Sequence[Place]) -> dict[Place, Witness]:
@@ -103,13 +133,16 @@ def open_witnesses(function: FunctionView, places: Sequence[Place]) -> dict[Plac
     return found
 
 
-def left_witness(function: FunctionView, places: Sequence[Place], found: set[Place]) -> Witness | None:
+def left_witness(
+    function: FunctionView, places: Sequence[Place], found: set[Place], *, late: bool = False
+) -> Witness | None:
     """Where something is read that a call of a hybrid function has left in some places while it was traced.
 
     `found` are the places of which a call reads what was there before: the next call gets what this one has left.
+    `late`: what the first call leaves there is as good as what eager code would, but not what a later one does.
     """
     project = function.project
-    events, makers = Events(), Makers()
+    events, makers = Events(late=late), Makers()
     codes = {frame.code for frame in project.extents.frames(extent_of(function))}
     bits = {place: 1 << i for i, place in enumerate(places)}
     asked = sum(bits.values())
@@ -295,8 +328,8 @@ class _Search:
             return None
         steps = list(self._steps(frame))
         name, path = function.code.name, frame.code.path
-        calls = [at for at, does in steps if does[0][1] & bit or does[0][3] & bit]
-        reads = [at for at, does in steps if does[1][3] & bit]
+        calls = [at for at, does in steps if does[0][1] & bit or does[0][2] & bit or does[0][3] & bit]
+        reads = [at for at, does in steps if does[1][3] & bit or does[2][3] & bit]
         if not (calls and reads):
             return None
         first = calls[0]
@@ -346,7 +379,7 @@ class _Search:
             if kind.get(frame, {}).get(pos, 0) & bit:
                 return frame, pos
             callees = [callee for callee, _ in self.order.sites.of(frame).get(pos, ()) if self.order.matters(callee)]
-            row, column = (1, 3) if reads else (1, 2)
+            row, column = (2 if self.events.late else 1, 3) if reads else (1, 2)
             inner = next((c for c in callees if self._does(c)[row][column] & bit or self._does(c)[row][3] & bit), None)
             if inner is None:
                 return frame, pos

@@ -82,6 +82,7 @@ def _yield_from(engine: Engine, frame: Frame, vals: list[Any], instr: ir.YieldFr
 
 
 def _raise(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Raise) -> bool:
+    frame.ended = True
     return False
 
 
@@ -186,6 +187,9 @@ def _iterate(engine: Engine, frame: Frame, vals: list[Any], loop: ir.Loop, pos: 
             break
         if engine.execute(frame, loop.body):
             frame.edges[loop.back] = 1
+        elif loop.is_for and not any(frame.edges[edge] for edge in (loop.back, *loop.continues)):
+            # Each turn raises, returns or breaks.
+            leaves = not (loop.iterable != NO_SLOT and length_of(engine, frame, vals[loop.iterable] or BOTTOM))
         if not loop.phis:
             break
     return leaves

@@ -92,6 +92,8 @@ _DATE: Final = ClassSpec(
 _NAMESPACE: Final = "argparse.Namespace"
 #: What an empty command line gives: `parse_args([])`.
 _DEFAULTS: Final = "argparse.Namespace.defaults"
+#: Where a namespace may have options of which nobody knows the names.
+_OPEN: Final = "?"
 
 
 def _parser(call: Call) -> Value:
@@ -103,7 +105,15 @@ def _parser(call: Call) -> Value:
     for each in space:
         if isinstance(each, LibInst):
             call.keep(each, DEFAULTS, defaults)
+            if "parents" in call.kwargs:
+                call.keep(each, _OPEN, NONE_V)
     return made.value
+
+
+def lacks(space: LibInst, name: str) -> bool:
+    """Whether a namespace that a parser has filled surely has no option of that name."""
+    known = space.cls == _NAMESPACE and DEFAULTS in space.fields and space.rest is None
+    return known and not name.startswith("_") and space.fields.keys().isdisjoint((name, _OPEN, "**"))
 
 
 def _declare(call: Call) -> Value:
@@ -113,14 +123,23 @@ def _declare(call: Call) -> Value:
     given = call.constant(-1, "dest")
     long = [n for n in spelled if n.startswith("--")] or spelled
     name = given if isinstance(given, str) else long[0].lstrip("-").replace("-", "_") if long else None
+    for space in recall(call, "namespace"):
+        if isinstance(space, LibInst):
+            call.keep(space, name or _OPEN, _declared(call))
     if name:
-        for space in recall(call, "namespace"):
-            if isinstance(space, LibInst):
-                call.keep(space, name, _declared(call))
         for space in recall(call, "defaults"):
             if isinstance(space, LibInst):
                 call.keep(space, name, _by_default(call))
     return unknown("an argument of a command line").value
+
+
+def _subparsers(call: Call) -> Value:
+    """`add_subparsers(dest="command")`: which command is given is there, too."""
+    name = call.constant(-1, "dest")
+    for space in recall(call, "namespace"):
+        if isinstance(space, LibInst) and isinstance(name, str):
+            call.keep(space, name, join(STR_V, NONE_V))
+    return itself(call)
 
 
 def _by_default(call: Call) -> Value:
@@ -203,7 +222,8 @@ _PARSER: Final = ClassSpec(
         "add_argument": Spec(_declare, effects=("mutate",)),
         "add_option": Spec(_declare, effects=("mutate",)),
         # Groups and sub-parsers fill the same namespace.
-        **methods("add_argument_group add_mutually_exclusive_group add_subparsers add_parser", itself, "mutate"),
+        **methods("add_argument_group add_mutually_exclusive_group add_parser", itself, "mutate"),
+        "add_subparsers": Spec(lambda call: _subparsers(call), effects=("mutate",)),
         "set_defaults": Spec(_defaults, effects=("mutate",)),
         # Reading `sys.argv` is part of what starts a program.
         **methods("parse_args parse_intermixed_args", _arguments, "environment"),

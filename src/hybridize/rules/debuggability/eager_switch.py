@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source.roles import is_test_path
-from hybridize.tracing.switches import SWITCHES, is_asked_for, switches
+from hybridize.tracing.behind import is_dead
+from hybridize.tracing.switches import SWITCHES, is_asked_for, loses_nothing, switches
 from hybridize.tracing.views import ProjectView
 
 
@@ -15,7 +16,8 @@ def scan(project: ProjectView) -> Iterator[Hit]:
     on, off = switches(project)
     for path, places in on.items():
         for frame, pos, name in places if path not in off else ():
-            asked = is_test_path(path) or project.roles.is_test(path) or is_asked_for(frame, pos)
+            idle = is_asked_for(frame, pos) or is_dead(project, frame, pos) or loses_nothing(project, frame, name)
+            asked = is_test_path(path) or project.roles.is_test(path) or idle
             level = Level.INFO if asked else None
             said = f"`{name}` runs {SWITCHES[name]} eagerly; one that does not work as a graph raises without it"
             yield Hit(pos, said, path=path, level=level)
@@ -28,12 +30,12 @@ RULE = Rule(
     outcome=Outcome.SLOWS,
     summary="`run_functions_eagerly(True)` is left in the program: no function runs as a graph.",
     act="mend what does not work as a graph, then remove it, or switch it off again where the debugging ends",
-    details="""The switch is meant for debugging. It makes every `tf.function` of the process run line by line,
-so all that graphs gain is lost, and nothing says so. It is also left where a function does not work as a graph
-(`.numpy()`, Python lists in loops, shapes that only a run knows): that raises without it, so look at the findings of
-the hybrid functions first, or take their decorators away. Otherwise remove it, or switch it off again when the
-debugging is done. `tf.data.experimental.enable_debug_mode()` does the same to what datasets are given, and to these
-alone.""",
+    details="""The switch is meant for debugging. It makes every `tf.function` of the process run line by line, so all
+that graphs gain is lost, and nothing says so. It is also left where a function does not work as a graph (`.numpy()`,
+Python lists in loops, shapes that only a run knows): that raises without it, so look at the findings of the hybrid
+functions first, or take their decorators away. Otherwise remove it, or switch it off again when the debugging is
+done. Where the program has nothing that would run as a graph it is information.
+`tf.data.experimental.enable_debug_mode()` does the same to what datasets are given, and to these alone.""",
     level=Level.WARNING,
     blocks=frozenset(),
     project=scan,

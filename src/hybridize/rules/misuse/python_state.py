@@ -26,14 +26,14 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 isinstance(reason.effect.target, Unknown)  # perhaps an object of the call's own
                 or kept_properties(reason)
                 or adds_same(reason, frame)
-                or writes_same(function.project, reason)
+                or writes_same(function.project, reason, frame)
                 or fills_default(reason)
                 or fills_cache(reason)
                 or is_entered(reason, (other for _, other in found))
             )
             told = hit(reason, Level.INFO if settles else None)
             if function.is_hybrid and not settles:
-                left = left_behind(function, reason.frame, reason.effect.position)
+                left = left_behind(function, reason.frame, reason.effect.position, late=True)
                 said = f"{told.message} {left.said}" if left.said else told.message
                 told = replace(told, message=said, level=left.level, evidence=(*told.evidence, *left.events))
             yield told
@@ -52,8 +52,9 @@ outside (`assign_add`), or return it and let the caller keep it. What every call
 object that is held anyway, a property that is computed once) is information.
 
 Of a function that is hybrid already it is an error where a run of the program shows that it matters: the next call
-reads what this one has left, or code outside of the graph does, before it is written anew. It is a warning where
-callers of a library may do that, and information else.""",
+reads what this one has left, or code outside of the graph does after a second call, before it is written anew (what
+the first call leaves is what eager code would). It is a warning where callers of a library may do that, and
+information else. A list that each call stores in its field before it fills it is the call's own.""",
     blocks=frozenset(),
     root=scan,
     bad=(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from hybridize.domain.nesting import held
@@ -14,7 +14,7 @@ from hybridize.flow.truth import truth
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.records import dataclass
-from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
+from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.tracing.creation import (
     builds_weights,
     is_built_late,
@@ -25,6 +25,7 @@ from hybridize.tracing.creation import (
 )
 from hybridize.tracing.keyed import comes_late, keys, varies
 from hybridize.tracing.late import made_late
+from hybridize.tracing.staleness import extent_of
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 
@@ -45,24 +46,31 @@ def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     if key is not None:
         _keyed(view.project)[view.frame, pos] = _Guarded(name, [key])
         return
-    # A layer makes its weights when it is called: one that nothing is seen to call may never do so.
-    sure = not is_built_late(view, slot) or _is_called(view, instr)
-    yield Hit(pos, f"makes a `{name}` at every call", sure=sure, about=name)
+    yield Hit(pos, f"makes a `{name}` at every call", about=name, subject=_made_late(view, instr))
 
 
-def _is_called(view: FrameView, made: ir.Call) -> bool:
-    """Whether some code calls what a call makes."""
-    called: set[Obj] = view.project.shared("called layers", lambda: _called(view.project))
-    return not called.isdisjoint(view.value(made.target))
+def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed]]:
+    """A layer makes its weights when it is called: of one that the same trace is not seen to call it is information."""
+    answers: list[dict[Hit, Confirmed]] = []
+    for doubt in doubts:
+        late = {hit: hit.subject for hit in doubt.hits if isinstance(hit.subject, frozenset)}
+        called = _called(project.extents.frames(extent_of(doubt.function))) if late else set()
+        unused = {hit for hit, made in late.items() if called.isdisjoint(made)}
+        answers.append({hit: Confirmed(level=Level.INFO if hit in unused else None) for hit in doubt.hits})
+    return answers
 
 
-def _called(project: ProjectView) -> set[Obj]:
-    """The objects of libraries that some code calls, by themselves or as what a model runs."""
+def _made_late(view: FrameView, call: ir.Call) -> Value | None:
+    """What a call makes, if that makes its variables when it is first called."""
+    return view.value(call.target) if is_built_late(view, call.function) else None
+
+
+def _called(frames: Iterable[Frame]) -> set[Obj]:
+    """The objects of libraries that frames call, by themselves or as what a model runs."""
     found: set[Obj] = set()
-    for code, frames in project.solution.frames.items():
-        slots = [instr.function for instr in index_of(code).of(ir.Call)]
-        for frame in frames:
-            found.update(o for slot in slots for o in frame.vals[slot] or () if isinstance(o, (Inst, LibInst)))
+    for frame in frames:
+        slots = (instr.function for instr in index_of(frame.code).of(ir.Call))
+        found.update(o for slot in slots for o in frame.vals[slot] or () if isinstance(o, (Inst, LibInst)))
     return set(held(found, _DEEP, _inside))
 
 
@@ -168,9 +176,11 @@ RULE = Rule(
 TensorFlow raises `tf.function only supports singleton tf.Variables`. Layers with weights, metrics, optimizers,
 random generators and (from Keras 3 on) dropout layers own variables; so does the copy of a model
 (`tf.keras.models.clone_model`, `from_config`); queues can't be made in a graph either. Make them
-outside, or once: `if self.v is None: self.v = tf.Variable(...)`.""",
+outside, or once: `if self.v is None: self.v = tf.Variable(...)`. A layer makes its weights when it is first called: one
+that the same trace only makes, and does not call, is information.""",
     triggers={ir.Call: Where(scan, names=may_own_variables, values=lambda p, v: builds_weights(p, v) is not None)},
     passes=passes,
+    confirm=confirm,
     root=_at_root,
     bad=(
         Example(
@@ -421,7 +431,8 @@ r2 = target(tf.constant([1.0, 2.0]))
 """
         ),
     ),
-    known_problems="""It is told of code that does not come so far for another reason: an unfinished file that
-raises before.""",
+    known_problems="""It is told of code that does not come so far because a library refuses what it is given before:
+a keyword that the constructor of a layer does not know. Which layer of several in a list the same trace calls is not
+told apart.""",
     reference="semantics.md R7",
 )

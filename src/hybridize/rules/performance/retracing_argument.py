@@ -17,8 +17,9 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source import is_test_path
 from hybridize.tracing.comparing import compared
 from hybridize.tracing.each_call import new_each_call
-from hybridize.tracing.lifetimes import FEW, lifetimes
+from hybridize.tracing.lifetimes import FEW, PAYS, lifetimes
 from hybridize.tracing.moving import moving
+from hybridize.tracing.spans import values_of
 from hybridize.tracing.views import FunctionView
 from hybridize.tracing.writes import writes_of
 
@@ -84,7 +85,13 @@ def _is_varied(function: FunctionView, site: tuple[Frame, int, Frame], index: in
         return False
     answers = moving(function.project)
     slot = answers.argument(caller, pos, frame, index)
-    return slot >= 0 and answers.moves(caller, pos, slot)
+    return slot >= 0 and answers.moves(caller, pos, slot) and not _are_few(function, caller, pos, slot)
+
+
+def _are_few(function: FunctionView, caller: Frame, pos: int, slot: int) -> bool:
+    """Whether a call passes so few values again and again that their traces are none too many."""
+    number = values_of(caller, slot)
+    return number <= FEW or number * PAYS <= lifetimes(function.project).seen([(caller, pos)])
 
 
 def _is_looped(function: FunctionView, caller: Frame, pos: int) -> bool:
@@ -152,7 +159,8 @@ def _moved(function: FunctionView) -> Iterator[Hit]:
                 plain = _is_python(value) and not any(isinstance(o, Tup) for o in value)  # equal tuples share a trace
                 verb = "receives" if _is_python(value) else "may receive"
                 said = f"`{name}` {verb} {what}, made anew for each call: every new one is traced"
-                seen_so = not function.is_hybrid or (plain and _is_looped(function, caller, pos))
+                loud = plain and _is_looped(function, caller, pos) and not _are_few(function, caller, pos, slot)
+                seen_so = not function.is_hybrid or loud
                 yield Hit(pos, said, path=caller.code.path, level=None if seen_so else Level.INFO)
                 break
 
@@ -245,13 +253,14 @@ RULE = Rule(
     category=Category.PERFORMANCE,
     outcome=Outcome.RETRACES,
     summary="A hybrid function receives Python values that differ from call to call.",
-    details="""Each distinct Python number, string, list or object among the arguments is traced anew, which
-costs some hundred times an eager call. Pass a tensor (`tf.constant(step)`), or loop with `tf.range`.
-`reduce_retracing` helps for shapes, not for Python values. An eager function is left eager where a loop or a repeated
-function makes such a value anew for each call: from a counter, a list or field that changes, a file, a clock. What the
-program reads once and passes on stays the same, and costs one trace. It is a warning where a loop is seen
-to make the call again and again, each time with another value; a few constants, a call from within a graph or from a
-test are information, and so is a hint that lets numbers in beside tensors, where a library exports the function.""",
+    details="""Each distinct Python number, string, list or object among the arguments is traced anew, which costs some
+hundred times an eager call. Pass a tensor (`tf.constant(step)`), or loop with `tf.range`. `reduce_retracing` helps
+for shapes, not for Python values. An eager function is left eager where a loop or a repeated function makes such a
+value anew for each call: from a counter, a list or field that changes, a file, a clock. What the program reads once
+and passes on stays the same, and costs one trace. It is a warning where a loop is seen to make the call again and
+again, each time with another value; a few constants, a number that takes a few values however far is counted (`step %
+3`, `min(step, 2)`), a call from within a graph or from a test are information, and so is a hint that lets numbers in
+beside tensors, where a library exports the function.""",
     level=Level.WARNING,
     root=scan,
     bad=(

@@ -146,17 +146,18 @@ RULE = Rule(
     outcome=Outcome.DIFFERS,
     summary="Reads Python state that the program changes between calls: the graph keeps its first value.",
     act="the graph keeps what it was when it was traced; pass it as a tensor, or `assign` it to a `tf.Variable`",
-    details="""A field, a global, a captured variable or what is in a list or dictionary becomes a constant of the
-graph when the function is traced; so do the list of a model's `trainable_variables`, the settings of a layer that is
-called (`dense.activation`, `bn.momentum`) and the layers of a `Sequential`. Where the program writes it between two
-calls, the later call still uses what the first one saw; so does a `tf.Variable` that is bound anew. Pass the value as a
+    details="""A field, a global, a captured variable or what is in a list or dictionary becomes a constant of the graph
+when the function is traced; so do the list of a model's `trainable_variables`, the settings of a layer that is called
+(`dense.activation`, `bn.momentum`) and the layers of a `Sequential`. Where the program writes it between two calls,
+the later call still uses what the first one saw; so does a `tf.Variable` that is bound anew. Pass the value as a
 tensor, or keep it in one `tf.Variable` and `assign` to it.
 
 Of a function that is hybrid already it is an error where a run of the program shows the order: the function is called
 (and traced), the value is written, and the same `tf.function` is called again; the message names the places. It is a
-warning where the callers of a library may run a setter in between. It is information where no such order is seen: each
-call writes the value before it reads it, a new graph is made with each change, only tests or other graphs write it, a
-whole object is loaded anew, or it is not known which object, container or array changes.""",
+warning where the callers of a library may run a setter in between. It is information where no such order is seen:
+each call writes the value before it reads it, all that write it give it the same constant before the first call, a
+new graph is made with each change, only tests or other graphs write it, a whole object is loaded anew, or it is not
+known which object, container or array changes.""",
     frame=scan,
     confirm=confirm,
     bad=(
