@@ -151,7 +151,7 @@ def make_environment(home: Home, project: Project, environment: Environment) -> 
     """An environment of the project's own that sees the shared one's packages and adds to them."""
     base = make_base(home, project.tensorflow, environment)
     folder = home.python(project).parents[1]
-    stamp, wanted = folder / "packages", "\n".join([*project.packages, str(project.installed)])
+    stamp, wanted = folder / "packages", "\n".join([project.tensorflow, *project.packages, str(project.installed)])
     if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
         return
     shutil.rmtree(folder, ignore_errors=True)

@@ -27,6 +27,7 @@ MODES: Mapping[str, Sequence[str]] = {
 }
 BAD = ("failed", "crashed")
 _TOO_LONG = "hybridize_recorder.TookTooLong"
+_KEPT = ("outcome", "seconds", "cpu", "message", "places", "graphs")
 _BATCH = 25  # test files per process: a crash loses the rest of one
 _PR_SET_PDEATHSIG = 1
 
@@ -50,6 +51,7 @@ class Outcome:
     cpu: float = 0.0
     message: str = ""
     places: Sequence[str] = ()
+    graphs: Sequence[str] = ()  # functions of the tree that ran as graphs of their own, "path:qualified name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +184,7 @@ def read_record(path: Path) -> TestRun:
             running = entry["start"]
         elif "id" in entry:
             running = None
-            known = {key: entry[key] for key in ("outcome", "seconds", "cpu", "message", "places") if key in entry}
+            known = {key: entry[key] for key in _KEPT if key in entry}
             tests[entry["id"]] = Outcome(**known)
         elif "modules" in entry:
             modules = entry["modules"]
@@ -373,6 +375,9 @@ def measure(home: Home, project: Project, tool: Path, mode: str, label: str, lim
         after = run_tests(home, project, root, limits, like=before)
         found = compare(home, project, before, after, root, limits)
         result["reached"] = sum(change["path"] in after.modules for change in fixed.done)
+        changed = {f"{change['path']}:{change['function'].partition(':')[2]}" for change in fixed.done}
+        reach = [name for name, test in after.tests.items() if changed.intersection(test.graphs)]
+        result["reaching"] = [name for name in reach if name in before.tests and before.tests[name].outcome not in BAD]
         result["newly_failing"] = {n: asdict(after.tests.get(n, _MISSING)) for n in found.newly_failing}
         result["flaky"], result["newly_slow"], result["ratio"] = found.flaky, found.newly_slow, found.ratio
         result["seconds"] = found.seconds

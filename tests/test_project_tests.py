@@ -19,8 +19,20 @@ import project_runs
 import project_tests
 
 LIBRARY = """
+    import sys, types
+
+    class Function:
+        def __init__(self, function):
+            self._python_function = function
+
+        def __call__(self, x):
+            return "symbolic" if self._python_function.__name__ == "second" else self._python_function(x)
+
+    eager = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
+    sys.modules[eager] = types.SimpleNamespace(Function=Function)
+
     def traced(function):
-        return (lambda *_: "symbolic") if function.__name__ == "second" else function
+        return Function(function)
 
     def first(x):
         return x + 1
@@ -108,6 +120,12 @@ def test_finds_what_broke_and_whom_to_blame(home: project_corpus.Home, capsys: p
     result = json.loads((home.root / "results/x/tiny.default.json").read_text())
     assert sorted(result["newly_failing"]) == ["test_library.py::test_second[1]", "test_library.py::test_second[2]"]
     assert (result["failing_before"], result["reached"]) == (1, 3)
+    assert [name.partition("::")[2] for name in result["reaching"]] == [
+        "test_first",
+        "test_second[1]",
+        "test_second[2]",
+        "test_third",
+    ]
     assert call(home, "table") == 0
     assert "| tiny | 5 | 1 | 3 | 0 | 0 | 2 | 0 |" in capsys.readouterr().out
 

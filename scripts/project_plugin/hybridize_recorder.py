@@ -6,6 +6,7 @@ the CPU seconds after which no further test is begun, `HYBRIDIZE_TEST_SECONDS` h
 `HYBRIDIZE_TESTS` a file with the only tests to run, an id or a test file per line.
 """
 
+import functools
 import json
 import os
 import signal
@@ -31,9 +32,27 @@ class Recorder:
         self.limit = int(os.environ.get("HYBRIDIZE_TEST_SECONDS") or 0)
         self.began = None
         self.items = {}
+        self.watching, self.graphs = False, set()
 
     def write(self, **entry):
         self.file.write(json.dumps(entry) + "\n")
+
+    def watch(self):
+        """Note the tree's functions that run as graphs of their own, as soon as there is a TensorFlow."""
+        module = sys.modules.get("tensorflow.python.eager.polymorphic_function.polymorphic_function")
+        if self.watching or not hasattr(module, "Function"):
+            return
+        self.watching, call = True, module.Function.__call__
+
+        @functools.wraps(call)
+        def noted(function, *args, **kwargs):
+            code = _code(function)
+            if code is not None and code.co_filename.startswith(_TREE + os.sep):
+                name = getattr(code, "co_qualname", code.co_name).replace(".<locals>", "")
+                self.graphs.add(f"{os.path.relpath(code.co_filename, _TREE)}:{name}")
+            return call(function, *args, **kwargs)
+
+        module.Function.__call__ = noted
 
     def pytest_collectreport(self, report):
         if report.failed:
@@ -50,11 +69,19 @@ class Recorder:
     def pytest_runtest_protocol(self, item, nextitem):
         self.began = time.process_time() if self.began is None else self.began
         self.write(start=item.nodeid)
+        self.watch()
+        self.graphs.clear()
         clocks = time.perf_counter(), time.process_time()
         self.items = {"outcome": "passed"}
         yield
         ended = time.perf_counter(), time.process_time()
-        self.write(id=item.nodeid, seconds=ended[0] - clocks[0], cpu=ended[1] - clocks[1], **self.items)
+        self.write(
+            id=item.nodeid,
+            seconds=ended[0] - clocks[0],
+            cpu=ended[1] - clocks[1],
+            **self.items,
+            graphs=sorted(self.graphs),
+        )
         if ended[1] - self.began > self.budget:
             item.session.shouldstop = "the time budget is used"
 
@@ -87,6 +114,18 @@ class Recorder:
             if isinstance(path, str) and os.path.realpath(path).startswith(_TREE + os.sep):
                 inside.add(os.path.relpath(os.path.realpath(path), _TREE))
         self.write(modules=sorted(inside))
+
+
+def _code(function):
+    """The code that a `tf.function` was made of."""
+    inner = getattr(function, "_python_function", None)
+    for _ in range(_FRAMES):
+        outer = inner
+        for name in ("func", "__wrapped__", "__func__"):
+            inner = getattr(inner, name, inner)
+        if inner is outer:
+            break
+    return getattr(inner, "__code__", None)
 
 
 def _failure(report):

@@ -162,6 +162,22 @@ def test_what_no_tape_derives_is_unknown(tmp_path: Path) -> None:
     assert not converts(tmp_path, text.replace("return", "kept = self.log.keep(x)\n        return kept,"))
 
 
+CLOSURE = """\
+def target(loss_of, scale: tf.Tensor):
+    with tf.GradientTape() as tape:
+        tape.watch(scale)
+        loss = loss_of({given}) * scale
+    return tape.gradient(loss, scale)
+"""
+
+
+@pytest.mark.parametrize(("given", "converted"), [("", False), ("scale", True)])
+def test_a_closure_that_nobody_is_seen_to_pass_is_made_for_each_call(
+    given: str, converted: bool, tmp_path: Path
+) -> None:
+    assert converts(tmp_path, CLOSURE.format(given=given)) is converted
+
+
 METHODS = """\
 class Trainer:
     def __init__(self, policy, log):

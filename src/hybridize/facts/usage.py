@@ -27,6 +27,7 @@ from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import operands
 
 _BY_USE: Final = "assumed by its use to be "
+_ARGUMENT: Final = "parameter `"  # what an unknown argument is called
 #: What only models, layers and modules have.
 TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
 
@@ -121,8 +122,8 @@ class Used:
         return found
 
     def _computing(self, frame: Frame, effect: Effect) -> str:
-        computes = _is_derived(frame, effect.position) or self._foreign.vouches(frame, effect)
-        return _FUNCTION if computes else ""
+        derived = _is_derived(frame, effect.position) and not _is_closure(frame, effect)
+        return _FUNCTION if derived or self._foreign.vouches(frame, effect) else ""
 
 
 def _layer(frame: Frame, effect: Effect, target: Inst) -> str:
@@ -170,9 +171,20 @@ def _is_run(frame: Frame, call: ir.Call, made: ir.Call) -> bool:
     )
 
 
+def _is_closure(frame: Frame, effect: Effect) -> bool:
+    """Whether an argument that nobody is seen to pass is called with nothing, as closures are.
+
+    It computes of what it holds. Callers make one for each call, and each has a trace of its own.
+    """
+    if not isinstance(effect.target, Unknown) or not effect.target.reason.startswith(_ARGUMENT):
+        return False
+    calls = index_of(frame.code).calls.get(effect.position, ())
+    return not any(call.arguments or call.keywords for call in calls)
+
+
 def _declared(target: Unknown) -> str:
     """What an annotation says of an argument that is itself called."""
-    called = target.reason.rpartition(DECLARED)[2] if target.reason.startswith("parameter `") else ""
+    called = target.reason.rpartition(DECLARED)[2] if target.reason.startswith(_ARGUMENT) else ""
     return f"a `{called}`" if called and called != target.reason else ""
 
 
