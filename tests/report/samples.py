@@ -95,6 +95,11 @@ KEEP = FunctionReport(
     Decision(Action.KEEP),
     (status(),),
 )
+RECURSIVE = FunctionReport(
+    facts("trainer:Trainer.walk", 61, mode=Mode.HYBRID),
+    Decision(Action.KEEP),
+    (status("HY004", "recursive", severity=Severity.WARNING, message="hybrid and recursive: tracing may not end"),),
+)
 LEFT_OUT = FunctionReport(
     facts("trainer:Trainer.loss", 95),
     Decision(Action.KEEP, "P1"),

@@ -12,11 +12,12 @@ from hybridize.decide.model import Action, Decision, FileError, Finding, Functio
 from hybridize.facts.evidence import tells
 from hybridize.facts.model import Evidence, Fact, Hybridization, Mode, Ternary, Told
 from hybridize.report.layout import Page
+from hybridize.report.lines import count_line
 from hybridize.report.style import Style
 from hybridize.report.text import TextOptions, full
 from hybridize.report.words import cause, change, compared, gain, reason, rests_on, sentence
 
-from .samples import CLEAN, CONVERT, DEHYBRIDIZE, FINDING, KEEP, SAMPLE, facts, status
+from .samples import CLEAN, CONVERT, DEHYBRIDIZE, FINDING, KEEP, RECURSIVE, SAMPLE, facts, status
 
 FULL = """\
 TensorFlow 2.21, any from 2.0 to 2.21 (no file says which), Keras 2 or 3
@@ -227,6 +228,14 @@ def test_information_is_counted_by_rule() -> None:
     assert "Information: 3 findings, by rule (--all shows the source)\n" in text
     assert "     2  TF1 odd: is odd on 3 (a.py:3 and 1 more)\n     1  TF2 odd: is odd on 5 (a.py:5)\n" in text
     assert "\ninfo TF1 odd: is odd on 4\n" in show(replace(CLEAN, findings=several), everything=True)
+
+
+def test_what_is_wrong_with_a_graph_counts_as_a_finding() -> None:
+    text = show(replace(CLEAN, functions=(RECURSIVE,), findings=(information(3),)))
+    assert "Findings: 1 warning\nwarning HY004 recursive: `Trainer.walk` is hybrid and recursive" in text
+    assert "2 findings (1 serious)" in plain(text)
+    assert "hybridize explain HY004  what the first finding means" in text
+    assert count_line(replace(CLEAN, functions=(RECURSIVE,), findings=(information(3),))).endswith("2 findings")
 
 
 def test_errors_come_before_warnings_and_many_of_a_kind_are_one() -> None:

@@ -182,3 +182,11 @@ def test_loops_that_only_errors_end_are_not_unrolled(name: str, tmp_path: Path) 
     told = [s for s in train.statuses if s.code == "HY314"]
     assert bool(told) == (name in ENDLESS)
     assert name in ENDING or train.decision.action.value == "keep"
+
+
+def test_a_value_that_differs_is_told_at_the_call_that_passes_it(tmp_path: Path) -> None:
+    call = "for n in range(50):\n    print(len([1]), step(tf.ones([2]), n))\n"
+    (tmp_path / "main.py").write_text(HEAD + STEP.format("") + call)
+    (found,) = [each for each in analyze([tmp_path], Config()).findings if each.code == "HY101"]
+    line = (tmp_path / "main.py").read_text().splitlines()[found.line - 1]
+    assert line[found.column - 1 :].startswith("step(")

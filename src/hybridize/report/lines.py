@@ -7,6 +7,7 @@ from collections.abc import Callable
 from hybridize.decide.model import Action, Report
 from hybridize.report.items import items
 from hybridize.report.paths import place
+from hybridize.report.problems import all_findings
 from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import summarize
 from hybridize.report.words import counted
@@ -34,8 +35,8 @@ def count_line(report: Report) -> str:
     }
     actions = [f"{summary.actions[action]:,} {name}" for action, name in names.items() if summary.actions[action]]
     others = []
-    if report.findings:
-        others.append(counted(len(report.findings), "finding"))
+    if found := all_findings(report):
+        others.append(counted(len(found), "finding"))
     if summary.errors:
         others.append(counted(summary.errors, "error"))
     return "; ".join(part for part in (", ".join(actions), ", ".join(others)) if part) or "nothing to report"

@@ -10,6 +10,7 @@ from hybridize.decide.model import FunctionReport, Report
 from hybridize.report.hints import promising
 from hybridize.report.layout import Page, ordered
 from hybridize.report.paths import place
+from hybridize.report.problems import all_findings
 from hybridize.report.style import one_line
 from hybridize.report.summary import ranking
 from hybridize.report.words import cause, counted, edit, gain, steps
@@ -58,14 +59,14 @@ def _entry(number: int, function: FunctionReport, display: Callable[[str], str],
 
 def repairs(report: Report, display: Callable[[str], str], page: Page, *, every: bool) -> Iterator[str]:
     """What `fix` could do beyond the plan, by kind of repair; the functions of a kind are counted."""
-    for safe, how in ((True, "with fix (safe)"), (False, "with fix --unsafe-fixes (not provably safe)")):
+    for safe, how in ((True, "with fix (safe)"), (False, "with fix --unsafe-fixes (not proven safe)")):
         bundles = [bundle for bundle in promising(report) if bundle.safe is safe]
         if not bundles:
             continue
         mended = sum(bundle.hybrid for bundle in bundles)
         parts = [f"{counted(len(bundles) - mended, 'more graph')}"] if len(bundles) > mended else []
         parts += [f"{counted(mended, 'better graph')}"] if mended else []
-        yield page.heading(f"Repairs: up to {' and '.join(parts)} {how}")
+        yield page.heading(f"Repairs offered: up to {' and '.join(parts)} {how}")
         kinds: defaultdict[tuple[str, str], list[Bundle]] = defaultdict(list)
         for bundle in bundles:
             kinds[bundle.repairs[0].code, bundle.repairs[0].name].append(bundle)
@@ -104,8 +105,8 @@ def following(report: Report, display: Callable[[str], str], paths: Sequence[str
     target = _to_explain(report, display)
     if target is not None:
         pairs.append((f"hybridize explain {shlex.quote(target)}{given}", "why, step by step"))
-    elif report.findings:
-        pairs.append((f"hybridize explain {report.findings[0].code}", "what that means"))
+    elif found := all_findings(report):
+        pairs.append((f"hybridize explain {found[0].code}", "what the first finding means"))
     if report.functions:
         pairs.append((f"hybridize check --all{given}", "all functions and reasons"))
     if pairs:
@@ -115,6 +116,6 @@ def following(report: Report, display: Callable[[str], str], paths: Sequence[str
 
 def _to_explain(report: Report, display: Callable[[str], str]) -> str | None:
     """The first function to change, or where no finding is to be explained, the first candidate that stays."""
-    kept = [] if report.findings else [f for f in report.functions if f.facts.candidate]
+    kept = [] if all_findings(report) else [f for f in report.functions if f.facts.candidate]
     first = next(iter([*ranking(report), *kept]), None)
     return None if first is None else one_line(f"{display(first.facts.path)}:{first.facts.line}")

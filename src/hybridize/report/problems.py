@@ -40,9 +40,8 @@ class Problem:
     remedy: str = ""
 
 
-def problems(report: Report) -> list[Problem]:
-    """The findings and the serious statuses of functions that are graphs: errors first, each in the report's order."""
-    remedies = _remedies(report)
+def all_findings(report: Report) -> list[Finding]:
+    """The serious statuses of functions that are graphs, and the findings: errors first, each in the report's order."""
     found = [
         _of_status(function, status)
         for function in report.functions
@@ -50,13 +49,18 @@ def problems(report: Report) -> list[Problem]:
         for status in function.statuses
         if status.severity in SERIOUS
     ]
-    found += [_of_finding(finding, remedies) for finding in report.findings]
-    return sorted(found, key=lambda each: _LEVELS.index(each.severity))
+    return sorted([*found, *report.findings], key=lambda each: _LEVELS.index(each.severity))
+
+
+def problems(report: Report) -> list[Problem]:
+    """All findings with what would mend them."""
+    remedies = _remedies(report)
+    return [_of_finding(finding, remedies) for finding in all_findings(report)]
 
 
 def _of_finding(finding: Finding, remedies: dict[tuple[str, str, int], str]) -> Problem:
     span = Span(finding.line, finding.column, finding.end_line, finding.end_column)
-    remedy = remedies.get((finding.code, finding.path, finding.line), "")
+    remedy = remedies.get((finding.code, finding.path, finding.line), "") or _ADVICE.get(finding.name, "")
     if not remedy and finding.fix:
         remedy = f"`hybridize fix{' --unsafe-fixes' if finding.fix == 'unsafe' else ''}` may repair it"
     return Problem(
@@ -71,13 +75,15 @@ def _of_finding(finding: Finding, remedies: dict[tuple[str, str, int], str]) -> 
     )
 
 
-def _of_status(function: FunctionReport, status: Status) -> Problem:
-    span = Span(status.line, status.column, status.line, status.column)
-    message = f"`{one_line(function.facts.qualname)}` is {one_line(status.message)}"
-    if not status.message.startswith(function.facts.mode.value):
-        message = f"`{one_line(function.facts.qualname)}`: {one_line(status.message)}"
-    remedy = _ADVICE.get(status.name, "")
-    return Problem(status.severity, status.code, status.name, message, status.path, span, status.evidence, remedy)
+def _of_status(function: FunctionReport, status: Status) -> Finding:
+    facts = function.facts
+    message = f"`{one_line(facts.qualname)}` is {one_line(status.message)}"
+    if not status.message.startswith(facts.mode.value):
+        message = f"`{one_line(facts.qualname)}`: {one_line(status.message)}"
+    place = (status.path, status.line, status.column, status.line, status.column)
+    return Finding(
+        status.code, status.name, status.severity, message, *place, function=facts.id, evidence=status.evidence
+    )
 
 
 def _remedies(report: Report) -> dict[tuple[str, str, int], str]:

@@ -119,7 +119,7 @@ class _Writer:
                 yield page.paragraph(f"{one_line(message)}{where}", first="      ", rest="        ")
 
     def _totals(self, summary: Summary) -> str:
-        findings = self.whole.findings
+        findings = problems.all_findings(self.whole)
         serious = sum(finding.severity in SERIOUS for finding in findings)
         parts = [
             f"{counted(summary.functions, 'function')} in {counted(summary.files, 'file')}",

@@ -18,7 +18,7 @@ from hybridize.report.documentation import load_docs
 from hybridize.report.html.data import page_data, places
 from hybridize.report.html.page import render
 from hybridize.report.html.sources import LONGEST, SMALL, sources
-from report.samples import CONVERT, DEHYBRIDIZE, KEEP, SAMPLE, facts
+from report.samples import CONVERT, DEHYBRIDIZE, KEEP, RECURSIVE, SAMPLE, facts
 
 DOCS = load_docs()
 
@@ -49,6 +49,14 @@ def test_a_function_has_its_verdict_in_the_words_of_every_report() -> None:
     assert first["change"] == "add `@tf.function` to the definition on line 42"
     assert first["gain"] == first["won"] == 3.25
     assert first["rests"].startswith("P1: eager, tensor parameters (images, labels)")
+
+
+def test_what_is_wrong_with_a_graph_is_among_the_findings() -> None:
+    found = data_of(replace(SAMPLE, functions=(*SAMPLE.functions, RECURSIVE)))
+    both = [row(found["findings"], i) for i in range(2)]
+    assert [(each["code"], each["severity"]) for each in both] == [("HY004", "warning"), ("TF301", "warning")]
+    assert both[0]["function"] == len(SAMPLE.functions)
+    assert sum(sum(row[1:]) for row in found["categories"]) == 2
 
 
 def test_taking_a_graph_away_wins_what_the_graph_costs() -> None:

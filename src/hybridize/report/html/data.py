@@ -15,6 +15,7 @@ from hybridize.report.codes import CodeDoc, CodeDocs
 from hybridize.report.explain import FACTS, SOURCES, TENSOR, benefit_of, made_hybrid
 from hybridize.report.hints import bundles, counts, hint, promising
 from hybridize.report.paths import all_errors, relative_to_root
+from hybridize.report.problems import all_findings
 from hybridize.report.style import one_line
 from hybridize.report.summary import ranking, reasons, summarize
 from hybridize.report.words import change, reason, releases, rests_on, tensor_type, verdict
@@ -85,7 +86,7 @@ class _Writer:
         self._diffs = diffs
         self._root = report.project.root
         self._files: dict[str, int] = {}
-        self._bundles = bundles(report)
+        self._bundles, self._findings = bundles(report), all_findings(report)
         self._promising = {bundle.function for bundle in promising(report)}
         self._codes: set[str] = set()
         self._categories = {rule.code: rule.category.value for rule in all_rules()}
@@ -103,7 +104,7 @@ class _Writer:
         functions = [self._function(function) for function in report.functions]
         statuses = [self._status(each, f.facts) for f in report.functions for each in f.statuses]
         parameters = [self._parameter(each) for f in report.functions for each in f.facts.parameters]
-        findings = [self._finding(finding) for finding in report.findings]
+        findings = [self._finding(finding) for finding in self._findings]
         calls = self._calls()
         changed = [i for i, f in enumerate(report.functions) if f.decision.action is not Action.KEEP]
         first = [self._numbers[f.facts.id] for f in ranking(report)]
@@ -253,7 +254,7 @@ class _Writer:
 
     def _by_category(self) -> list[list[Any]]:
         """The findings by category of their rule: its name and the numbers of errors, warnings and informations."""
-        found = Counter((self._categories.get(f.code, _OTHER), f.severity) for f in self._report.findings)
+        found = Counter((self._categories.get(f.code, _OTHER), f.severity) for f in self._findings)
         table = [[name, *(found[name, level] for level in Severity)] for name in sorted({name for name, _ in found})]
         return sorted(table, key=lambda row: (-sum(row[1:]), row[0]))
 
