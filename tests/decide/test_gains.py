@@ -429,6 +429,10 @@ for _ in range(1000):
     print(describe(image))
 """
     assert chosen(functions(tmp_path, source)) == expected
+    topped = source.replace(
+        "[whole.get_layer(name).output for name in sys.argv]", "[tf.keras.layers.Dense(9)(whole.output)]"
+    )
+    assert chosen(functions(tmp_path, topped)) == expected
 
 
 @pytest.mark.parametrize(("side", "expected"), [(16, {"train"}), (256, set())])

@@ -307,9 +307,9 @@ class Benefits:
         if not total.operations and "$outputs" in model.fields:
             for builder in builders:
                 self._add_symbolic(total, builder, _ONE, set())
-        if not total.operations:
-            for whole in (o for f in builders for o in _over(f, position) if o is not model):
-                return self._model(whole, depth + 1)
+        whole = next((o for f in builders for o in _over(f, position) if o is not model), None)
+        if whole is not None and depth < _DEPTH:
+            total.add(self._model(whole, depth + 1), _ONE)
         if not total.operations:  # layers that are not known
             dispatches, count = costs.UNKNOWN_MODEL
             total = Work(dispatches, count, 0.0, 0.0, 6.0, count, taped=count)
