@@ -48,6 +48,8 @@ class Wrapper:
         ("return self.model(x), tf.exp(x)", False),
         ("y = self.model(x); return x + 0.5 * y * tf.exp(x), y", True),
         ("y = self.log.entry(x); return y, tf.exp(x)", False),
+        ("y, z = self.model(x); return y + tf.exp(z) * x", True),
+        ("y, z = self.model(x); return y * x, z", True),
     ],
 )
 def test_what_an_operation_computes_on_is_a_tensor_as_a_result_too(body: str, converted: bool, tmp_path: Path) -> None:

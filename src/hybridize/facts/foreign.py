@@ -118,9 +118,12 @@ def _meets_tensor(frame: Frame, calls: Sequence[ir.Call]) -> bool:
     """Whether what some calls give, or what operators make of it, is an operand beside a tensor."""
     index = index_of(frame.code)
     made = {call.target for call in calls}
-    for instr in index.of(ir.Binary, ir.Inplace):  # in the order of the code
+    for instr in index.of(ir.Unpack, ir.Binary, ir.Inplace):
         slots = [index.original(slot) for slot in operands(instr)]
         if made.isdisjoint(slots):
+            continue
+        if isinstance(instr, ir.Unpack):
+            made.update(instr.targets)
             continue
         beside = [obj for slot in slots if slot not in made and slot >= 0 for obj in frame.vals[slot] or ()]
         if any(isinstance(obj, Tensor) and obj.kind != NDARRAY for obj in beside):
@@ -174,7 +177,7 @@ def _is_given(frame: Frame, calls: Sequence[ir.Call]) -> bool:
 
 def _whole(index: Index, made: Instr | None) -> Instr | None:
     """What an attribute or element is read of, else the value itself; of its sizes nothing is said."""
-    while isinstance(made, (ir.Attr, ir.Item)):
+    while isinstance(made, (ir.Attr, ir.Item, ir.Unpack)):
         if isinstance(made, ir.Attr) and made.name in STATIC:
             return None
         made = index.source(made.owner if isinstance(made, ir.Attr) else made.source)
