@@ -47,7 +47,7 @@ RAISES = (
     "k = undefined_name + 1",
     "k = tf.ones([2, 3]) @ tf.ones([2, 3])",
     "k = tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))",
-    "if self.rate:\n    self.prepare()\nelse:\n    self.missing()",
+    "if options().rate:\n    self.prepare()\nelse:\n    self.missing()",
     "with tf.device('/cpu:0'):\n    self.prepare()",
 )
 GOES_ON = (

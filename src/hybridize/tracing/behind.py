@@ -105,12 +105,8 @@ class _Walk:
     def _ends(self, instr: Instr) -> bool:
         match instr:
             case ir.If():
-                edges = self.view.frame.edges  # by which flow has got on
-                ways = [
-                    self.block(instr.then) and edges[instr.then_edge],
-                    self.block(instr.orelse) and edges[instr.else_edge],
-                ]
-                return not any(ways)
+                ways = [self.block(instr.then), self.block(instr.orelse)]
+                return not any(ways)  # which one flow takes may be known wrongly
             case ir.Loop():
                 self.block(instr.body)
                 self.block(instr.orelse)
