@@ -31,6 +31,9 @@ class Run:
         return x.numpy()
     def missing(self):
         return self.nothing + 1
+    def passes_over(self):
+        with contextlib.suppress(ValueError):
+            raise ValueError
     def start(self):
 {body}
         return self.loss(tf.ones(2))
@@ -61,6 +64,7 @@ GOES_ON = (
     "if options().rate:\n    self.prepare()",
     "try:\n    self.prepare()\nexcept AttributeError:\n    pass",
     "with contextlib.suppress(AttributeError):\n    self.prepare()",
+    "self.passes_over()",
     "for _ in options().rate:\n    self.prepare()",
     "k = lambda: self.prepare()",
     "SETTINGS['epochs'] = 3\nk = SETTINGS['epochs']",

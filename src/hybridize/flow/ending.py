@@ -80,7 +80,7 @@ def never_returns(engine: Engine, frame: Frame, pos: int, target: Value) -> bool
 @cached
 def only_raises(code: Code) -> bool:
     """Whether a function ends in `raise`, whatever its conditions say: which branch is taken may be known wrongly."""
-    return not any(_ways(code.body))
+    return not index_of(code).of(ir.Exit) and not any(_ways(code.body))  # the manager of a `with` may take it
 
 
 def _ways(block: Block) -> tuple[bool, bool]:
