@@ -31,6 +31,9 @@ class Run:
         return x.numpy()
     def missing(self):
         return self.nothing + 1
+    def passes_over(self):
+        with contextlib.suppress(ValueError):
+            raise ValueError
     def start(self):
 {body}
         return self.loss(tf.ones(2))
@@ -47,7 +50,7 @@ RAISES = (
     "k = undefined_name + 1",
     "k = tf.ones([2, 3]) @ tf.ones([2, 3])",
     "k = tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))",
-    "if self.rate:\n    self.prepare()\nelse:\n    self.missing()",
+    "if options().rate:\n    self.prepare()\nelse:\n    self.missing()",
     "with tf.device('/cpu:0'):\n    self.prepare()",
 )
 GOES_ON = (
@@ -61,6 +64,7 @@ GOES_ON = (
     "if options().rate:\n    self.prepare()",
     "try:\n    self.prepare()\nexcept AttributeError:\n    pass",
     "with contextlib.suppress(AttributeError):\n    self.prepare()",
+    "self.passes_over()",
     "for _ in options().rate:\n    self.prepare()",
     "k = lambda: self.prepare()",
     "SETTINGS['epochs'] = 3\nk = SETTINGS['epochs']",

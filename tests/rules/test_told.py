@@ -211,7 +211,8 @@ def test_what_only_keras_3_does_counts_where_nothing_else_is_allowed(needs: str,
 def test_a_switch_for_debugging_in_tests_informs(tmp_path: Path) -> None:
     switch = "import tensorflow as tf\ntf.config.run_functions_eagerly(True)\ndef test_it():\n    pass\n"
     assert told(tmp_path, "x = 1\n", "HY501", test_it_dot_py=switch) == ["info"]
-    assert told(tmp_path, "tf.config.run_functions_eagerly(True)\n", "HY501") == ["warning", "info"]
+    used = "tf.config.run_functions_eagerly(True)\ntf.function(lambda x: x)(tf.ones(2))\n"
+    assert told(tmp_path, used, "HY501") == ["warning", "info"]
 
 
 def test_a_switch_in_a_script_beside_the_tests_informs(tmp_path: Path) -> None:
@@ -222,6 +223,7 @@ def test_a_switch_in_a_script_beside_the_tests_informs(tmp_path: Path) -> None:
 
 def test_a_switch_that_a_parameter_asks_for_informs(tmp_path: Path) -> None:
     asked = "def debug(on):\n    if on:\n        tf.config.run_functions_eagerly(True)\ndebug(True)\n"
+    asked += "tf.function(lambda x: x)(tf.ones(2))\n"
     assert told(tmp_path, asked, "HY501") == ["info"]
 
 

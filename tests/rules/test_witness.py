@@ -278,6 +278,35 @@ def test_a_size_that_all_calls_have_is_no_change(sizes: list[int], severity: str
     assert (seen(source, eager=False) != seen(source, eager=True)) == (severity == "error")
 
 
+DRAWS = """
+    import numpy as np
+    class Model:
+        def __init__(self):
+            self.random = np.random.RandomState(0)
+        @tf.function
+        def start(self, x):
+            return x + self.random.rand()
+        def run(self):
+            shown.append(self.start(tf.constant(1.0, tf.float64)))
+    shown = []
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "severity"),
+    [
+        ("Model().run()", "info"),
+        ("for _ in range(3):\n    Model().run()", "info"),
+        ("model = Model()\nmodel.run(); model.run()", "error"),
+        ("model = Model()\nwhile len(shown) < 3:\n    model.run()", "error"),
+    ],
+)
+def test_one_call_draws_what_eager_code_does(calls: str, severity: str, tmp_path: Path) -> None:
+    source = dedent(DRAWS) + calls
+    assert loudest(tmp_path, source, "HY203") == severity
+    assert (seen(source, eager=False) != seen(source, eager=True)) == (severity == "error")
+
+
 def test_a_layer_is_free_until_the_same_trace_calls_it(tmp_path: Path) -> None:
     source = """
         class Cell(tf.keras.layers.Layer):

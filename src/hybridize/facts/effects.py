@@ -135,7 +135,9 @@ class SideEffects:
                     break
         if len(component) > 1:
             # Functions that call each other share a summary: whose parameter it was is no longer told apart.
-            gathered = {k: replace(r, roots=ELSEWHERE) if r.roots else r for k, r in gathered.items()}
+            for key, reason in gathered.items():
+                if reason.roots or reason.via:
+                    gathered[key] = replace(reason, roots=ELSEWHERE if reason.roots else reason.roots, via=None)
         for frame in component:
             self._summaries[frame] = gathered or _NONE
 

@@ -18,6 +18,7 @@ from hybridize.program import ir
 from hybridize.program.builder import position
 from hybridize.program.code import Code
 from hybridize.program.index import index_of
+from hybridize.program.ir import Block
 from hybridize.source.syntax import walk
 
 
@@ -74,6 +75,40 @@ def never_returns(engine: Engine, frame: Frame, pos: int, target: Value) -> bool
         ):
             return False
     return _is_certain(frame, pos)
+
+
+@cached
+def only_raises(code: Code) -> bool:
+    """Whether a function ends in `raise`, whatever its conditions say: which branch is taken may be known wrongly."""
+    return not index_of(code).of(ir.Exit) and not any(_ways(code.body))  # the manager of a `with` may take it
+
+
+def _ways(block: Block) -> tuple[bool, bool]:
+    """Whether control may get to the end of a block, and whether it may return from it."""
+    returns = False
+    for instr in block:
+        parts: tuple[Block, ...] = ()
+        match instr:
+            case ir.Return():
+                return False, True
+            case ir.Raise():
+                return False, returns
+            case ir.If():
+                parts = (instr.then, instr.orelse)
+            case ir.Try():
+                parts = (instr.body, *(handler.body for handler in instr.handlers), instr.orelse, instr.final)
+            case ir.Loop():
+                parts = (instr.body, instr.orelse)
+        ways = [_ways(part) for part in parts]
+        returns = returns or any(way[1] for way in ways)
+        if isinstance(instr, ir.If) and not any(way[0] for way in ways):
+            return False, returns
+    return True, returns
+
+
+def ends_all(frame: Frame, instr: ir.Call) -> bool:
+    """Whether no call of a function comes back, as one in it does not: that is come to, or something like it."""
+    return any(each is instr for each in frame.code.body) or only_raises(frame.code)
 
 
 def _ends_program(obj: Obj) -> bool:

@@ -192,11 +192,9 @@ def _is_constant(value: Value) -> bool:
 
 def _is_known(obj: Obj) -> bool:
     """Whether something is a constant, or a tuple or shape of constants."""
-    return isinstance(obj, Lit) or (isinstance(obj, Tup) and all(map(_is_one, obj.items)))
-
-
-def _is_one(value: Value) -> bool:
-    return len(value) == 1 and all(isinstance(o, Lit) and o.const != -1 for o in value)
+    if isinstance(obj, Tup):
+        return all(len(item) == 1 and all(map(_is_known, item)) for item in obj.items)
+    return isinstance(obj, Lit) and not obj.varies and obj.const != -1
 
 
 def _is_same(frame: Frame, slot: int, is_root: bool, depth: int = _DEPTH) -> bool:

@@ -105,12 +105,8 @@ class _Walk:
     def _ends(self, instr: Instr) -> bool:
         match instr:
             case ir.If():
-                edges = self.view.frame.edges  # by which flow has got on
-                ways = [
-                    self.block(instr.then) and edges[instr.then_edge],
-                    self.block(instr.orelse) and edges[instr.else_edge],
-                ]
-                return not any(ways)
+                ways = [self.block(instr.then), self.block(instr.orelse)]
+                return not any(ways)  # which one flow takes may be known wrongly
             case ir.Loop():
                 self.block(instr.body)
                 self.block(instr.orelse)
@@ -122,15 +118,15 @@ class _Walk:
             case ir.Return():
                 self.returns = True
                 return True
-            case ir.Raise() | ir.Jump():
+            case ir.Jump():
                 return True
         return instr.position >> 16 not in self.guarded and self._raises(instr)
 
     def _raises(self, instr: Instr) -> bool:
         """Whether an instruction surely raises; where control gets to it, as flow sees it."""
         view = self.view
-        if view.frame.phase:
-            return False
+        if isinstance(instr, ir.Raise) or view.frame.phase:
+            return isinstance(instr, ir.Raise)
         if isinstance(instr, ir.Attr):
             value, said = view.value(instr.target), f"attribute `{instr.name}`, never set"
             unset = bool(value) and all(isinstance(o, Unknown) and o.reason == said for o in value)

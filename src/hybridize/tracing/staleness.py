@@ -277,9 +277,10 @@ class Makers:
             elif isinstance(place, Cell):
                 self.owned[place] = self.owned.get(place, 0) | bit
         parent = function.code.parent
-        receivers = {o for f in function.frames if f.args for o in f.args[0] if isinstance(o, Inst)}
-        if len(receivers) == 1 and parent is not None and parent.kind == "class":
-            self.site(next(iter(receivers)).site, asked)
+        # Objects of several turns of a loop are made at one place.
+        sites = {o.site for f in function.frames if f.args for o in f.args[0] if isinstance(o, Inst)}
+        if len(sites) == 1 and parent is not None and parent.kind == "class":
+            self.site(next(iter(sites)), asked)
         if parent is not None and parent.kind not in ("module", "class"):
             self.nested[parent] = self.nested.get(parent, 0) | asked
         for instr in index_of(parent).of(ir.Func) if parent is not None and parent.kind != "class" else ():

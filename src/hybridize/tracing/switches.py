@@ -23,7 +23,7 @@ SWITCHES: Final[Mapping[str, str]] = {
     "tf.data.experimental.enable_debug_mode": "every function that datasets are given",
 }
 #: Methods of models that train or run them by graphs.
-_TRAINS: Final = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
+TRAINS: Final = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
 
 
 def switches(project: ProjectView) -> tuple[Mapping[str, list[tuple[Frame, int, str]]], Set[str]]:
@@ -123,7 +123,7 @@ def _has_graphs(project: ProjectView, some: int) -> bool:
         hybrids = project.solution.world.hybrids
         return any(
             frame.code in hybrids
-            or not _TRAINS.isdisjoint(index_of(frame.code).attributes)
+            or not TRAINS.isdisjoint(index_of(frame.code).attributes)
             or any(effect.kind in OPAQUE for effect in frame.effects.values())
             for frame in project.extents.frames(some)
         )

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from hybridize.domain.calls import How
+from hybridize.domain.calls import REPEATED, How
 from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj
 from hybridize.domain.places import place_words
 from hybridize.domain.words import SETTING_UP
@@ -31,6 +31,7 @@ from hybridize.records import dataclass
 from hybridize.tracing.order import Events, Order, Relation
 from hybridize.tracing.parts import Part, constants
 from hybridize.tracing.staleness import Makers, counts, extent_of, order_of, ranks_of, starts_empty, starts_of
+from hybridize.tracing.switches import TRAINS
 from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FunctionView, ProjectView
 from hybridize.tracing.writes import Place, name_of, writes_of
@@ -95,6 +96,40 @@ def _is_plain(frame: Frame, position: int) -> bool:
     index = index_of(frame.code)
     stores = any(isinstance(instr, ir.SetGlobal) for instr in index.at(position))
     return stores and frame.code.kind == "module" and position not in index.looped
+
+
+def is_called_again(function: FunctionView) -> bool:
+    """Whether some run may call a hybrid function more than once, with the same graph: what happens once per trace is
+    else what happens once per call. Callers of a library do, and what Keras trains."""
+    project = function.project
+    if project.public.has(function.code) or _is_driven(function.frames):
+        return True
+    events, makers = Events(every=1), Makers()
+    for frame in function.frames:
+        events.call(frame, 0, 1)
+        events.again[frame] = 1
+    makers.add(function, {}, 1)
+    _add_graphs(project, makers, function, 1)
+    search = _Search(project, events, makers)
+    return any(search.order.stale(frame) for frame in starts_of(project))
+
+
+def _is_driven(frames: Iterable[Frame]) -> bool:
+    """Whether a library calls a function as often as it likes, or something that leads there."""
+    todo, seen = list(frames), set(frames)
+    while todo:
+        frame = todo.pop()
+        for caller in frame.callers:
+            for (pos, callee), how in () if caller.gone else caller.calls.items():
+                called = index_of(caller.code).calls.get(pos, ()) if callee is frame else ()
+                methods = (index_of(caller.code).source(call.function) for call in called)
+                trains = any(isinstance(method, ir.Attr) and method.name in TRAINS for method in methods)
+                if callee is frame and (how in REPEATED or (how is How.KERAS and trains)):
+                    return True
+            if caller not in seen:
+                seen.add(caller)
+                todo.append(caller)
+    return False
 
 
 def _gives_one(place: Place, writers: Sequence[tuple[Frame, int]]) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from hybridize.domain.lattice import join, widen
 from hybridize.domain.objects import BOTTOM, NONE_V, Stream, Unknown
 from hybridize.flow import steps
+from hybridize.flow.ending import ENDED, only_raises
 from hybridize.flow.engine import Engine, Handler
 from hybridize.flow.frames import Frame
 from hybridize.flow.narrowing import fits_shape
@@ -17,7 +18,7 @@ from hybridize.flow.turns import follow, follow_while, is_decided, items_in_turn
 from hybridize.library.lengths import length_of
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import ALWAYS, NO_SLOT, Instr
+from hybridize.program.ir import ALWAYS, NO_SLOT, Block, Instr
 
 #: A loop is interpreted at most so often; widening makes it stable long before.
 MAX_ITERATIONS = 12
@@ -82,7 +83,7 @@ def _yield_from(engine: Engine, frame: Frame, vals: list[Any], instr: ir.YieldFr
 
 
 def _raise(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Raise) -> bool:
-    frame.ended = True
+    frame.ended = frame.ended or only_raises(frame.code)
     return False
 
 
@@ -188,11 +189,16 @@ def _iterate(engine: Engine, frame: Frame, vals: list[Any], loop: ir.Loop, pos: 
         if engine.execute(frame, loop.body):
             frame.edges[loop.back] = 1
         elif loop.is_for and not any(frame.edges[edge] for edge in (loop.back, *loop.continues)):
-            # Each turn raises, returns or breaks.
-            leaves = not (loop.iterable != NO_SLOT and length_of(engine, frame, vals[loop.iterable] or BOTTOM))
+            turns = _ends(frame, loop.body) and loop.iterable != NO_SLOT
+            leaves = not (turns and length_of(engine, frame, vals[loop.iterable] or BOTTOM))
         if not loop.phis:
             break
     return leaves
+
+
+def _ends(frame: Frame, block: Block) -> bool:
+    """Whether each turn of a loop raises or ends the program, if it is come to, whatever conditions say."""
+    return any(isinstance(i, ir.Raise) or (isinstance(i, ir.Call) and frame.vals[i.target] is ENDED) for i in block)
 
 
 def _try(engine: Engine, frame: Frame, vals: list[Any], statement: ir.Try) -> bool | None:

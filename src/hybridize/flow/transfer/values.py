@@ -24,7 +24,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.words import ONE_SHOT
 from hybridize.flow import steps
-from hybridize.flow.ending import ENDED, never_returns, refuses
+from hybridize.flow.ending import ENDED, ends_all, never_returns, refuses
 from hybridize.flow.engine import Engine, Handler
 from hybridize.flow.frames import Frame
 from hybridize.flow.heap import join_items
@@ -160,7 +160,7 @@ def _call_on(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Call) -> b
     _called_once(engine, frame, vals, instr)
     if vals[instr.target] is not ENDED:
         return None
-    frame.ended = True
+    frame.ended = frame.ended or ends_all(frame, instr)
     return False
 
 

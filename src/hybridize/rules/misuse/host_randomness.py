@@ -15,6 +15,7 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.effects import hit, reasons
 from hybridize.tracing.unused import is_unused
 from hybridize.tracing.views import FrameView, FunctionView
+from hybridize.tracing.witness import is_called_again
 
 #: What seeds the numbers of a module, by the beginning of its functions' names.
 _SEEDS: Final = {"np.random.seed": "np.random.", "random.seed": "random."}
@@ -23,14 +24,17 @@ _SEEDS: Final = {"np.random.seed": "np.random.", "random.seed": "random."}
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Draws that something uses.
 
-    After a fixed seed in the function itself they come out the same, but what others draw then does not.
+    After a fixed seed in the function itself they come out the same, but what others draw then does not. One call draws
+    what eager code would.
     """
+    once = function.is_hybrid and not is_called_again(function)
     seeds: dict[Frame, list[tuple[int, str]]] = {}
     for frame, reason in reasons(function):
         if kind_of(reason.effect) == "random" and not _is_unused(function, frame, reason):
             if frame not in seeds:
                 seeds[frame] = list(_seeded(FrameView(function.project, frame)))
-            yield hit(reason, Level.WARNING if _is_fixed(reason, seeds[frame]) else None)
+            fixed = _is_fixed(reason, seeds[frame])
+            yield hit(reason, Level.INFO if once else Level.WARNING if fixed else None)
 
 
 def _seeded(view: FrameView) -> Iterator[tuple[int, str]]:
@@ -65,7 +69,8 @@ RULE = Rule(
     details="""`random`, `np.random`, `uuid` and `os.urandom` run while the function is traced: every call then uses
 the same numbers, and a branch on them is taken for good. `tf.random.set_seed` inside the function seeds its trace, not
 its calls. Draw with `tf.random` or a `tf.random.Generator` that was made
-outside, or pass the numbers in as tensors. Numbers that nothing uses are not told of: no call computes with them.""",
+outside, or pass the numbers in as tensors. Numbers that nothing uses are not told of: no call computes with them. Of a
+function that the program calls once it is information.""",
     blocks=frozenset(),
     root=scan,
     bad=(

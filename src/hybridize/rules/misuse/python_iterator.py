@@ -18,6 +18,7 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.effects import hit, reasons
 from hybridize.tracing.staleness import extent_of
 from hybridize.tracing.views import FunctionView
+from hybridize.tracing.witness import is_called_again
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -41,7 +42,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             said = (
                 "is advanced while tracing only: every call of the graph gets the same elements. Pass them as arguments"
             )
-            own = _may_be_own(function, reason)
+            own = _may_be_own(function, reason) or (function.is_hybrid and not is_called_again(function))
             yield hit(reason, Level.INFO if own else Level.ERROR, f"a Python iterator (`{effect.detail}`) {said}")
 
 
