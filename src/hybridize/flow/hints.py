@@ -93,11 +93,10 @@ class HintReader:
         for base in func.owner.mro[1:]:
             cell = base.fields.get(func.code.name) if isinstance(base, Class) else None
             for other in cell.value if cell is not None else ():
-                same = (
-                    [each for each in other.code.params if each.name == param.name] if isinstance(other, Func) else []
-                )
-                if isinstance(other, Func) and same and same[0].annotation is not None:
-                    return self.value(same[0].annotation, other)
+                if isinstance(other, Func):
+                    for each in other.code.params:
+                        if each.name == param.name and each.annotation is not None:
+                            return self.value(each.annotation, other)
         return BOTTOM
 
     def value(self, node: ast.expr, func: Func) -> Value:
