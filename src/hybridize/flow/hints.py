@@ -81,10 +81,23 @@ class HintReader:
         self.docs = Docstrings()
 
     def declared(self, func: Func, param: Param) -> Value:
-        """What an annotation says an argument is, or the docstring where there is none; bottom for nothing."""
+        """What an annotation says an argument is, without one the docstring, or the annotation of what it overrides."""
         if param.annotation is None:
-            return self.docs.value(func.code, param.name)
+            return self.docs.value(func.code, param.name) or self.inherited(func, param)
         return self.value(param.annotation, func)
+
+    def inherited(self, func: Func, param: Param) -> Value:
+        """What the nearest method that this one overrides says in an annotation of its argument of that name."""
+        if func.owner is None:
+            return BOTTOM
+        for base in func.owner.mro[1:]:
+            cell = base.fields.get(func.code.name) if isinstance(base, Class) else None
+            for other in cell.value if cell is not None else ():
+                if isinstance(other, Func):
+                    for each in other.code.params:
+                        if each.name == param.name and each.annotation is not None:
+                            return self.value(each.annotation, other)
+        return BOTTOM
 
     def value(self, node: ast.expr, func: Func) -> Value:
         """What an annotation says an argument is; bottom where it says nothing that helps."""

@@ -208,7 +208,7 @@ class Solver:
         if param.has_default:
             return BOTTOM
         if param.annotation is None and follows:
-            described = self.hints.docs.value(func.code, param.name)
+            described = self.hints.declared(func, param)
             if described:
                 return described
         if self.options.speculate:

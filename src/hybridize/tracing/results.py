@@ -248,6 +248,8 @@ def _thing(obj: Obj) -> tuple[str, str, str] | None:
             return _instance(obj)
         case Func() if _is_gradient(obj):
             return None
+        case Lib() if obj.name.startswith("builtins."):
+            return OBJECT, f"`{obj.name.removeprefix('builtins.')}`", ""
         case Lib():
             entry = lookup(obj.name)
             return (OBJECT, f"`{obj.name}`", "") if entry is not None and entry.kind != "constant" else None

@@ -67,12 +67,12 @@ RULE = Rule(
     outcome=Outcome.RAISES,
     summary="Returns something that is neither a tensor nor can become one.",
     details="""A traced function returns tensors, `None`, and lists, tuples, dicts and named tuples of them. An object
-of a class (a dataclass too), a function, a layer, model or optimizer, a dtype, a set, a `zip` or a generator raises,
-and so do operations that give `None` eagerly (`tf.print`, `tf.debugging.assert_*`). Return the tensors and build the
-object outside. Instances of `attrs` classes are taken apart and come back. A class of one's own that derives from list
-or tuple comes back as a plain one, one that derives from dict without its fields. A dictionary is sorted by its keys
-and made anew: texts beside numbers as keys raise, and so does a `Counter`. Datasets, ragged and sparse tensors and
-linear operators are fine.
+of a class (a dataclass too), a function, `NotImplemented`, a layer, model or optimizer, a dtype, a set, a `zip` or a
+generator raises, and so do operations that give `None` eagerly (`tf.print`, `tf.debugging.assert_*`). Return the
+tensors and build the object outside. Instances of `attrs` classes are taken apart and come back. A class of one's own
+that derives from list or tuple comes back as a plain one, one that derives from dict without its fields. A dictionary
+is sorted by its keys and made anew: texts beside numbers as keys raise, and so does a `Counter`. Datasets, ragged and
+sparse tensors and linear operators are fine.
 
 Of TensorFlow Probability, most distributions, bijectors and kernels come back (since the release for TensorFlow 2.15,
 with which that was measured): with tensors for numbers and variables, another name, and without attributes that were
@@ -83,6 +83,18 @@ plain tensor. What was not measured is not taken to come back.""",
     root=scan,
     bare=True,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x, mode):
+    if mode == "wrap":
+        return NotImplemented
+    return tf.exp(x)
+r1 = target(tf.constant([1.0]), "wrap") is NotImplemented
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf
