@@ -123,6 +123,13 @@ def test_what_is_called_or_trained_is_no_tensor(tmp_path: Path) -> None:
     assert not any("no literal" in each.message for each in made.facts.assumptions)
 
 
+def test_what_may_be_called_or_not_may_be_a_tensor(tmp_path: Path) -> None:
+    text = "def target(x: tf.Tensor, f):\n    y = f(x) if callable(f) else f\n    return tf.exp(x) * y\n"
+    asked, called = report(tmp_path, text).facts, report(tmp_path, text.replace("callable(f)", "f")).facts
+    assert asked.parameters[1].tensor is not Ternary.NO
+    assert called.parameters[1].tensor is Ternary.NO
+
+
 CALLED = "def target(model: {hint}, x: tf.Tensor):\n    return model(x)\n"
 
 

@@ -250,10 +250,20 @@ class Parameters:
         return bool(tensors) and all(each.kind == NDARRAY for each in tensors)
 
     def _is_called(self, index: int) -> bool:
-        """Whether the function calls what it receives, or asks it for its trainable variables: it is no tensor."""
+        """Whether the function calls what it receives, or asks it for its trainable variables: it is no tensor.
+
+        Not where the code asks first whether it may be called: else it may be a tensor or a number.
+        """
         found, slot = index_of(self.code), self.code.params[index].slot
         asked = (made.owner for name in TRAINED for made in found.attributes.get(name, ()))
-        return any(found.original(each) == slot for each in (*(c.function for c in found.of(ir.Call)), *asked))
+        for each in (*(call.function for call in found.of(ir.Call)), *asked):
+            made = found.definitions.get(each)
+            while isinstance(made, ir.Refine) and made.kind in ("none", "truth"):
+                each = made.source
+                made = found.definitions.get(each)
+            if each == slot:
+                return True
+        return False
 
     def _is_iterator(self, index: int) -> bool:
         """Whether all that a parameter receives are iterators of datasets."""
