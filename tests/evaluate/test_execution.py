@@ -89,10 +89,12 @@ def test_a_cluster_whose_workers_are_killed_gives_the_same() -> None:
     ]
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
         running = Cluster(cluster.scheduler_address).run(tasks)
-        found = [next(running)]
+        found, killed = [next(running)], {None}
         for _ in range(2):
-            pid = next(nanny.pid for nanny in cluster.workers.values() if nanny.pid)  # none while it starts one
-            subprocess.run(["kill", "-9", str(pid)], check=True)  # its nanny starts another
+            # A nanny has none while it starts one, and one that is dead until it notices.
+            pid = next(nanny.pid for nanny in cluster.workers.values() if nanny.pid not in killed)
+            subprocess.run(["kill", "-9", str(pid)], check=True)
+            killed.add(pid)
             found.append(next(running))
         found += running
     expected = {each.key: (each.ending, each.error) for each in Serial().run(tasks)}

@@ -233,7 +233,7 @@ def test_information_is_counted_by_rule() -> None:
 def test_what_is_wrong_with_a_graph_counts_as_a_finding() -> None:
     text = show(replace(CLEAN, functions=(RECURSIVE,), findings=(information(3),)))
     assert "Findings: 1 warning\nwarning HY004 recursive: `Trainer.walk` is hybrid and recursive" in text
-    assert "2 findings (1 serious)" in plain(text)
+    assert "2 findings (1 warning)" in plain(text)
     assert "hybridize explain HY004  what the first finding means" in text
     assert count_line(replace(CLEAN, functions=(RECURSIVE,), findings=(information(3),))).endswith("2 findings")
 

@@ -206,7 +206,7 @@ def write(
     if errors:
         yield errors
     if serious:
-        levels = [counted(number, word) for word, number in _levels(serious)]
+        levels = [counted(number, word) for word, number in levels_of(serious)]
         head = "" if quiet else page.heading(f"Findings: {', '.join(levels)}")
         yield head + "".join(writer.serious(serious))
     if rest and not quiet:
@@ -220,7 +220,8 @@ def unreadable(report: Report, display: Callable[[str], str], page: Page) -> Ite
     return _Writer(report, display, page, True, False, lambda path: ()).errors()
 
 
-def _levels(found: Sequence[Problem]) -> Iterator[tuple[str, int]]:
+def levels_of(found: Sequence[Problem | Finding]) -> Iterator[tuple[str, int]]:
+    """How many there are of each severity, in words."""
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     for severity, word in words.items():
         number = sum(each.severity is severity for each in found)

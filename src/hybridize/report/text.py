@@ -120,12 +120,13 @@ class _Writer:
 
     def _totals(self, summary: Summary) -> str:
         findings = problems.all_findings(self.whole)
-        serious = sum(finding.severity in SERIOUS for finding in findings)
+        serious = [finding for finding in findings if finding.severity in SERIOUS]
+        levels = ", ".join(counted(number, word) for word, number in problems.levels_of(serious))
         parts = [
             f"{counted(summary.functions, 'function')} in {counted(summary.files, 'file')}",
             f"{counted(summary.candidates, 'candidate')}, {summary.hybrid:,} hybrid already",
         ]
-        told = [counted(len(findings), "finding") + (f" ({serious:,} serious)" if 0 < serious < len(findings) else "")]
+        told = [counted(len(findings), "finding") + (f" ({levels})" if 0 < len(serious) < len(findings) else "")]
         if summary.assumptions:
             listed = "" if self.options.assumptions else " (--assumptions)"
             told.append(counted(summary.assumptions, "assumption") + listed)
