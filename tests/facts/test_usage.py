@@ -501,3 +501,10 @@ run(len(models.names))
 )
 def test_an_abstract_method_is_what_the_program_puts_in_its_place(below: str, converted: bool, tmp_path: Path) -> None:
     assert converts(tmp_path, ABSTRACT.format(below=below)) is converted
+
+
+@pytest.mark.parametrize(("package", "taken"), [("elsewhere.numpy", True), ("jax.numpy", False), ("cupy", False)])
+def test_another_framework_is_none_of_tensorflow_by_its_use(tmp_path: Path, package: str, taken: bool) -> None:
+    text = f"import {package} as xp\ndef target(x: tf.Tensor):\n    return tf.exp(xp.sin(x)) + x\n"
+    found = report(tmp_path, text)
+    assert (found.decision.action is Action.CONVERT_TO_HYBRID) is taken

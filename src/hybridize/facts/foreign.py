@@ -17,7 +17,7 @@ from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.unknowns import Why
 from hybridize.facts.guards import parts
 from hybridize.flow.frames import Effect, Frame
-from hybridize.library.dialect import STATIC, TENSOR_PACKAGES
+from hybridize.library.dialect import OTHER_FRAMEWORKS, STATIC, TENSOR_PACKAGES
 from hybridize.library.index.lookup import known_package
 from hybridize.library.python.packages import MODULES
 from hybridize.program import ir
@@ -102,9 +102,9 @@ def _name(effect: Effect) -> str:
 
 
 def _is_on_host(name: str) -> bool:
-    """Whether a package is modelled, as one that does not compute with TensorFlow, or is Python's own."""
+    """Whether a package is known as one that does not compute with TensorFlow, or is Python's own."""
     package = name.partition(".")[0]
-    known = package in MODULES or package in sys.stdlib_module_names
+    known = package in MODULES or package in OTHER_FRAMEWORKS or package in sys.stdlib_module_names
     return known and not name.startswith(TENSOR_PACKAGES)
 
 

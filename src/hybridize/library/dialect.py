@@ -28,6 +28,11 @@ OF_TRACES: Final = OF_SHAPES - {"input_signature"}
 TENSOR_LIBRARIES: Final = ("tf.", "tensor.", "keras.")
 #: The beginnings of names of packages outside of the index that compute with TensorFlow.
 TENSOR_PACKAGES: Final = ("tensorflow", "tf_", "tf2", "tfp", "tfa", "keras", "gpflow", "einops", "horovod")
+#: Packages that compute by themselves: on arrays of their own, on NumPy's, or on a device that TensorFlow does not see.
+OTHER_FRAMEWORKS: Final = frozenset(
+    "jax jaxlib flax haiku optax torch torchvision cupy mxnet paddle theano chainer autograd numba cython pyopencl mlx "
+    "tinygrad".split()
+)
 #: The beginnings of names of layers and models.
 LAYERS: Final = ("keras.layers.", "keras.Model", "keras.Sequential")
 #: Operations of a graph that call Python on the host.
