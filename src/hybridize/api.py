@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from hybridize.config import FROM_COMMAND_LINE, FROM_DEFAULT, Config, ConfigError, load_config
-from hybridize.decide.model import Assumption, FileError, ProjectInfo, Report
+from hybridize.decide.model import FileError, ProjectInfo, Report, assumptions_of
 from hybridize.records import replace
 from hybridize.source import Asked, Inputs, SourceText, Versions, count_lines, read_inputs
 
@@ -214,7 +214,7 @@ def analyze_inputs(
         ProjectInfo(str(inputs.root), files, lines, seconds, inputs.versions),
         functions,
         tuple(sorted((f for part in parts for f in part.findings), key=lambda f: (f.path, f.line, f.column, f.code))),
-        tuple(Assumption(f.facts.id, e.message, e.path, e.line) for f in functions for e in f.facts.assumptions),
+        assumptions_of(functions),
         (*sorted(unread, key=lambda e: (e.path, e.line)), *(each for part in parts for each in part.failed)),
         tuple(str(path) for path in inputs.missing),
         tuple(sorted((bundle for part in parts for bundle in part.repairs), key=lambda b: b.precedence)),

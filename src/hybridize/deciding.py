@@ -15,10 +15,10 @@ from hybridize.decide.preconditions import Options, decide, finding, findings
 from hybridize.decide.signatures import Signatures
 from hybridize.decide.suppress import Suppressions
 from hybridize.facts.callgraph import called_functions
-from hybridize.facts.collect import Collector, FactOptions, identifier
+from hybridize.facts.collect import Collector, FactOptions, identity
 from hybridize.facts.model import Mode, Ternary
 from hybridize.flow.solve import FlowOptions, Solution, Solver
-from hybridize.program.build import ModuleSource, Program
+from hybridize.program.build import Program
 from hybridize.program.edited import Edited, edited
 from hybridize.program.ir import Code
 from hybridize.program.lowering import walk_codes
@@ -148,14 +148,14 @@ class Deciding:
         inside = {code for old, _ in functions for code in walk_codes(old)}
         shown = self._shown()
         above = _nearest_above(last, inside, shown)
-        before = {_identity(*self._pairs[i]): each for i, each in self._reports.items()}
-        old = {code: _identity(module, code) for module, code in self._pairs}
+        before = {identity(*self._pairs[i]): each for i, each in self._reports.items()}
+        old = {code: identity(module, code) for module, code in self._pairs}
         solved, run = solver.solve_again(last, [*functions, *scopes], entries=entries)
         self.program.modules.update((edit.module.info.id, edit.module) for edit in edits)
         now = Deciding(self.program, self.config, self._inputs)
         paths = {edit.module.code.path for edit in edits} if scopes else set()
         beside = [code for code in run if code in shown and code.path in paths][:_MOST_ABOVE]
-        ids = {code: _identity(module, code) for module, code in now._pairs}
+        ids = {code: identity(module, code) for module, code in now._pairs}
         made = ids.keys() - old.keys()
         wanted = {*above, *beside, *made, *(code for each, _ in functions for code in walk_codes(each))}
         share = [i for i in now._share(solved.reached, entries=entries) if now._pairs[i][1] in wanted]
@@ -309,11 +309,6 @@ def _nearest_above(solved: Solution, inside: set[Code], shown: set[Code]) -> lis
                 if caller in shown:
                     found.append(caller)
     return found
-
-
-def _identity(module: ModuleSource, code: Code) -> str:
-    """The id of a function."""
-    return f"{module.info.id}:{identifier(code)}"
 
 
 def _is_same(now: FunctionReport, before: FunctionReport | None) -> bool:

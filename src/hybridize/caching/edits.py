@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import TypeVar
 
 from hybridize.caching.moving import Mover
-from hybridize.decide.model import Action, Assumption, FunctionReport, Report
+from hybridize.decide.model import Action, FunctionReport, Report, assumptions_of
 from hybridize.deciding import Again, distinct
 from hybridize.program.edited import lines_before
 from hybridize.records import dataclass, replace
@@ -113,9 +113,7 @@ def merged(report: Report, files: Mapping[str, File], found: Sequence[Again]) ->
         report,
         functions=tuple(sorted(functions, key=lambda each: (each.facts.path, each.facts.line))),
         findings=tuple(distinct(each for each in findings if each.function is None or each.function in ids)),
-        assumptions=tuple(
-            Assumption(f.facts.id, e.message, e.path, e.line) for f in functions for e in f.facts.assumptions
-        ),
+        assumptions=assumptions_of(functions),
         errors=_moved(before, report.errors),
         repairs=(*_moved(before, bundles), *_moved(after, [b for again in found for b in again.bundles])),
         calls=_moved(before, report.calls),

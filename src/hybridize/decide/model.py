@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -109,6 +110,11 @@ class Assumption:
     message: str
     path: str
     line: int
+
+
+def assumptions_of(functions: Iterable[FunctionReport]) -> tuple[Assumption, ...]:
+    """What was assumed of some functions."""
+    return tuple(Assumption(f.facts.id, e.message, e.path, e.line) for f in functions for e in f.facts.assumptions)
 
 
 @dataclass(frozen=True, slots=True)

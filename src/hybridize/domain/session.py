@@ -8,7 +8,7 @@ in force is a state of the process, and only `Session.active` changes it, for as
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
@@ -84,10 +84,10 @@ class Session:
         self._joins = Joins()
         self._tables: defaultdict[Table[Any, Any], dict[Any, Any]] = defaultdict(dict)
 
-    def forget(self, subject: object) -> None:
-        """Drops what was found of something, and of it together with others: it is no longer what it was."""
+    def forget(self, subjects: Set[object]) -> None:
+        """Drops what was found of some things, and of them together with others: they are no longer what they were."""
         for noted in self._tables.values():
-            for key in [k for k in noted if k is subject or (type(k) is tuple and any(e is subject for e in k))]:
+            for key in [k for k in noted if k in subjects or (type(k) is tuple and not subjects.isdisjoint(k))]:
                 del noted[key]
 
     @contextmanager

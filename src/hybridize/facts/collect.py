@@ -86,7 +86,7 @@ class Collector:
         on_state = tensor.value is Ternary.NO and not (made_hybrid or updates.value is Ternary.YES)
         reads = self.computation.reads(frames) if on_state else Fact(Ternary.NO)
         return FunctionFacts(
-            id=f"{module.info.id}:{identifier(code)}",
+            id=identity(module, code),
             path=code.path,
             line=code.line,
             column=code.column,
@@ -129,6 +129,11 @@ class Collector:
         place = self.exported.get(code)
         said = used_as_tensor(frames) if place is None else Evidence("its concrete function is asked for", *place)
         return () if said is None else (Hazard("graph-dependants", said.message, (said,)),)
+
+
+def identity(module: ModuleSource, code: Code) -> str:
+    """The id of a function, as reports have it."""
+    return f"{module.info.id}:{identifier(code)}"
 
 
 def identifier(code: Code) -> str:

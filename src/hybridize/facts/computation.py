@@ -95,11 +95,11 @@ class Computation:
 
     def _by_use(self, frame: Frame) -> Evidence | None:
         """A call of unknown code that computes with TensorFlow by its use."""
-        found = sorted((e.position, e.detail) for e in frame.effects.values() if e.kind in _OPAQUE)
-        made = next((each for each in found if self.gives_tensor(frame, each[0])), None)
-        if made is None:
-            return None
-        return Evidence(f"assumed to compute with TensorFlow: calls {made[1]}", frame.code.path, made[0] >> 16)
+        for position, called in sorted((e.position, e.detail) for e in frame.effects.values() if e.kind in _OPAQUE):
+            if self.gives_tensor(frame, position):
+                said = f"assumed to compute with TensorFlow: calls {called}"
+                return Evidence(said, frame.code.path, position >> 16)
+        return None
 
     def updates(self, frames: list[Frame]) -> Fact:
         """Whether a call assigns to variables, or applies gradients to them."""

@@ -101,18 +101,17 @@ class Solver:
         for it, too.
         """
         with self.session.active():
-            for old, _ in changed:
-                for code in walk_codes(old):
-                    self.session.forget(code)
+            self.session.forget({code for old, _ in changed for code in walk_codes(old)})
             run = replace_bodies(self.engine, changed)
             solution = self._solution()
             if not entries:
                 fresh = {code for old, _ in changed for code in walk_codes(old)} - solution.reached
-                for func in self.all_functions():
-                    if func.code in fresh:
-                        self.call_unknown(func)
-                self.engine.solve()
-                solution = self._solution()
+                uncalled = [func for func in self.all_functions() if func.code in fresh]
+                for func in uncalled:
+                    self.call_unknown(func)
+                if uncalled:
+                    self.engine.solve()
+                    solution = self._solution()
                 solution.reached = last.reached
             return solution, run
 

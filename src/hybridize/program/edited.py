@@ -39,7 +39,6 @@ _BESIDE: Final = (
 _PLACES: Final = frozenset({"Position", "range"})
 #: The lists of statements that a statement may have.
 _BLOCKS: Final = ("body", "orelse", "finalbody")
-_SCOPES: Final = frozenset({"module", "class"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hybridize.facts.callgraph import reachable
-from hybridize.facts.collect import identifier
+from hybridize.facts.collect import identity
 from hybridize.facts.guards import SET_UP
 from hybridize.facts.model import Evidence, Ternary, Told
 from hybridize.facts.reasons import CHANGES, OPAQUE, VOUCHED, Reason, describe, fills_own, is_unclear, kind_of
@@ -119,7 +119,7 @@ class Repairs:
         """The id of a function as facts have it; None for a module."""
         modules = self.bench.project.solution.program.modules.values()
         home = next((m for m in modules if m.code.path == code.path), None)
-        return f"{home.info.id}:{identifier(code)}" if home is not None and code.kind == "function" else None
+        return identity(home, code) if home is not None and code.kind == "function" else None
 
     def _code_at(self, hit: RuleHit) -> Code | None:
         """The function, or else the module, that a hit is in."""

@@ -50,9 +50,8 @@ async def plan_edit(
         Outdated: a document was changed meanwhile.
     """
     views = session.held(project)
-    contents = {path: each.data for path, each in views.held.items() if each.data is not None}
     try:
-        given = Given((project.path,), project.config(), contents)
+        given = Given((project.path,), project.config(), views.contents)
         planned: Planned = await session.workers.run(Fix(given, functions, unsafe))
     except (ConfigError, JobError) as error:
         raise NothingToDo(str(error)) from None

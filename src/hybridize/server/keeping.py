@@ -64,10 +64,9 @@ class Keeper:
         program = deciding.program
         if phase not in self._channels or self._focus not in program.texts:
             return
+        self._kept[0] = 1  # or as good as that: nothing is to be solved for it again
         if not LEAST_LINES <= program.lines <= _MOST_LINES:
-            self._kept[0] = 1  # as good as kept: nothing is to be solved for it again
             return
-        self._kept[0] = 1
         channel = self._channels.pop(phase)
         if not os.fork():
             try:

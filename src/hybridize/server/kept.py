@@ -60,7 +60,7 @@ class Kept:
 
         job = Check(given, focus, known.key if known is not None else None)
         number, checked = await self._workers.check(job, progress, kept)
-        texts = {path: each.text.text for path, each in views.held.items()}
+        texts = views.texts
         if known is not None and checked.key == known.key:
             known.texts = texts  # whatever else was open is on disk as it was
             self._workers.forget(number)

@@ -134,16 +134,15 @@ class Project:
 
     async def _answer(self, views: Views, config: Config) -> None:
         """Finds what can be told at once of edits: of nothing else, for then what was found may be newer."""
-        if self.state is not None and _texts(views) != _texts(self.state.views):
+        if self.state is not None and views.texts != self.state.views.texts:
             report = await self._kept.after(views, config)
             if report is not None:
                 self._found(report, views)
 
     async def _whole(self, views: Views, config: Config) -> Report | None:
-        contents = {path: each.data for path, each in views.held.items() if each.data is not None}
         progress, close = self._listener.progress(self)
         try:
-            return await self._kept.check(Given((self.path,), config, contents), self.focus, views, progress)
+            return await self._kept.check(Given((self.path,), config, views.contents), self.focus, views, progress)
         except JobError as error:
             self._fail(str(error))
             return None
@@ -168,11 +167,6 @@ class Project:
         if message != self._said:  # not at each edit
             self._said = message
             self._listener.failed(self, message)
-
-
-def _texts(views: Views) -> dict[str, str]:
-    """The texts of documents that are open."""
-    return {path: each.text.text for path, each in views.held.items()}
 
 
 def first_line(function: FunctionReport) -> int:

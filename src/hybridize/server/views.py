@@ -132,6 +132,16 @@ class Views:
         """Whether all documents are still as they were analyzed."""
         return all(b.version == version for each in self._held.values() for b, version in each.buffers.values())
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts of those that were open."""
+        return {path: each.text.text for path, each in self._held.items()}
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """The bytes of those that were not as on disk."""
+        return {path: each.data for path, each in self._held.items() if each.data is not None}
+
     def hold(self, snapshot: Snapshot) -> None:
         """A file has been opened and is as it was analyzed."""
         self._held[snapshot.path] = snapshot
