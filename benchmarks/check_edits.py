@@ -1,10 +1,11 @@
 """How fast an edit has an answer in an editor, and how often it is what the whole analysis finds.
 
-    python benchmarks/check_edits.py [--edits N] [--seed N] [--around] PROJECT
+    python benchmarks/check_edits.py [--edits N] [--seed N] [--kind KIND] PROJECT
 
-A program is solved and kept as the server keeps it (`server.keeping`), and asked after random edits: a statement more,
-one less, one twice, another number, an early return; `--around`: a decorator more or less, a parameter more, another
-name, a function more or less, a constant; in files of which something is told. See benchmarks/README.md.
+A program is solved and kept as the server keeps it (`server.keeping`), and asked after random edits in files of which
+something is told. `within` functions: a statement more, one less, one twice, another number, an early return; `around`
+them: a decorator more or less, a parameter more, another name, a function more or less, a constant; `comments`: one
+more, in a function. See benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from hybridize.api import analyze, inputs_of
 from hybridize.caching.edits import File, merged
@@ -42,14 +43,14 @@ _MORE = {
 }
 
 
-def mutated(text: str, chance: random.Random, *, around: bool) -> str | None:
-    """A text with a random edit in a random function, or `around` one; None where it is no Python then."""
+def mutated(text: str, chance: random.Random, kind: str) -> str | None:
+    """A text with a random edit of a kind, in a random function or around one; None where it is no Python then."""
     lines = text.split("\n")
     functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
     if not functions:
         return None
     function = chance.choice(functions)
-    new = _around(lines, function, chance) if around else _within(lines, function, chance)
+    new = KINDS[kind](lines, function, chance)
     try:
         ast.parse("\n".join(new))
     except SyntaxError:
@@ -105,6 +106,17 @@ def _around(lines: list[str], function: ast.FunctionDef, chance: random.Random) 
     return [*lines[:first], f"{indent}zzz = 1", *lines[first:]]
 
 
+def _comments(lines: list[str], function: ast.FunctionDef, chance: random.Random) -> list[str]:
+    body = [node for node in function.body if node.lineno > function.lineno]
+    if not body:
+        return lines
+    first = chance.choice(body)
+    return [*lines[: first.lineno - 1], " " * first.col_offset + "# seen", *lines[first.lineno - 1 :]]
+
+
+KINDS: Final = {"within": _within, "around": _around, "comments": _comments}
+
+
 def forked(work: Callable[[], Any]) -> Any:
     """What something gives in a fork of this process; None where it fails there."""
     reading, writing = os.pipe()
@@ -151,17 +163,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("project", type=Path)
     parser.add_argument("--edits", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--around", action="store_true", help="edits of what is around functions, not of their bodies")
+    parser.add_argument("--kind", choices=KINDS, default="within", help="what is edited (default: within functions)")
     parser.add_argument("--differences", action="store_true", help="say what is not as the whole analysis finds it")
     given = parser.parse_args(arguments)
     with Uncollected():
-        _measure(
-            [given.project], given.edits, random.Random(given.seed), around=given.around, told_why=given.differences
-        )
+        _measure([given.project], given.edits, random.Random(given.seed), given.kind, told_why=given.differences)
     return 0
 
 
-def _measure(paths: list[Path], count: int, chance: random.Random, *, around: bool, told_why: bool) -> None:
+def _measure(paths: list[Path], count: int, chance: random.Random, kind: str, *, told_why: bool) -> None:
     config = replace(load_config(paths), jobs=1)  # for other processes' time is not counted
     inputs = inputs_of(paths, config)
     report, cold = forked(lambda: timed(lambda: analyze(paths, config)))
@@ -174,7 +184,7 @@ def _measure(paths: list[Path], count: int, chance: random.Random, *, around: bo
     edits: list[tuple[str, str]] = []
     while len(edits) < count:
         path = chance.choice(sorted(texts))
-        text = mutated(texts[path], chance, around=around)
+        text = mutated(texts[path], chance, kind)
         if text is not None:
             edits.append((path, text))
     deciding = Deciding(program, config, inputs)
