@@ -345,7 +345,7 @@ def _bundles(
         return []
     from hybridize.repairs.collect import Repairs
 
-    found = Repairs(project)
+    found = Repairs(project, broken)
     made = [found.bundle(view, hits) for view, hits in broken] + [found.suggested(hit) for hit in steps]
     bundles = [bundle for bundle in made if bundle is not None]
     return sorted(bundles, key=lambda bundle: bundle.precedence)

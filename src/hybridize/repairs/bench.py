@@ -29,9 +29,13 @@ FieldUse: TypeAlias = ir.Attr | ir.SetAttr | ir.DelAttr
 
 @dataclass(eq=False)
 class Bench:
-    """The project, shared by all repairs of one run of the analysis."""
+    """The project, shared by all repairs of one run of the analysis.
+
+    `stuck` are the functions that do what a graph cannot, whoever calls them.
+    """
 
     project: ProjectView
+    stuck: frozenset[Code] = frozenset()
     _files: dict[str, SourceFile | None] = field(default_factory=dict)
     _codes: dict[str, dict[int, Code]] | None = None
     _attributes: dict[str, list[tuple[Frame, FieldUse]]] = field(default_factory=dict)

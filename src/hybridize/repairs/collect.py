@@ -33,10 +33,15 @@ _MOST: Final = 40
 
 
 class Repairs:
-    """The repairs of one run of the analysis."""
+    """The repairs of one run of the analysis.
 
-    def __init__(self, project: ProjectView) -> None:
-        self.bench = Bench(project)
+    Args:
+        project: what was found.
+        broken: the functions that would be graphs but for something, with their hits.
+    """
+
+    def __init__(self, project: ProjectView, broken: Sequence[tuple[FunctionView, Sequence[RuleHit]]] = ()) -> None:
+        self.bench = Bench(project, frozenset(view.code for view, hits in broken if any(map(_is_of_body, hits))))
         self.failures: list[str] = []  # repairs that raised
         self._known: dict[tuple[str, str, int, object], tuple[Repair, Change] | str] = {}
 
@@ -151,6 +156,11 @@ class Repairs:
             except Exception as error:
                 self.failures.append(f"{repair.code}: {type(error).__name__}: {error}")
         return declined
+
+
+def _is_of_body(hit: RuleHit) -> bool:
+    """Whether a hit keeps whatever runs a function from being a graph, and not just the function itself."""
+    return Blocks.TO_HYBRID in hit.blocks and hit.rule.root is None
 
 
 def _causes(function: FunctionView, hits: Sequence[RuleHit]) -> Iterator[Cause]:

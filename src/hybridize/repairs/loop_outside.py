@@ -1,22 +1,23 @@
 """What a step in a loop leaves to Python: numbers that are computed in front of it, collecting that comes behind it.
 
 `loss * 0.99 ** epoch` becomes `factor = 0.99 ** epoch` in front and `loss * factor` in the step; `if i < 10:` likewise
-asks for a truth value that is computed in front. What stands last inside of the tape, and only shows or collects what
-the step computed, moves behind the step.
+asks for a truth value that is computed in front. What only shows, counts, saves or collects moves behind the step
+(`loop_behind`).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hybridize.domain.objects import Container, Lib, Lit, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import DENSE, NDARRAY
 from hybridize.program.ir import Code
-from hybridize.records import dataclass
+from hybridize.records import dataclass, replace
 from hybridize.repairs.bench import NOTHING, Bench, numbers
 from hybridize.repairs.edits import TextEdit
-from hybridize.repairs.flow_of_names import bound_by, forbidden, reads
+from hybridize.repairs.flow_of_names import bound_by, reads
+from hybridize.repairs.loop_behind import behind
 from hybridize.repairs.text import SourceFile, end, start
 from hybridize.source.ends import common_ends
 from hybridize.source.syntax import children, walk
@@ -30,11 +31,15 @@ _DIVIDES = (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """The file as it is then, its loop, and the statements of the step in it."""
+    """The file as it is then, its loop, and the statements of the step in it.
+
+    `asked` are the names of the objects of which something is asked behind the step that was asked amid it.
+    """
 
     file: SourceFile
     loop: ast.For | ast.While
     block: tuple[ast.stmt, ...]
+    asked: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -46,20 +51,24 @@ class Mover:
     code: Code
     counters: frozenset[str]
 
-    def move(self, loop: ast.For | ast.While, block: Sequence[ast.stmt], blocked: Collection[int]) -> Outside | None:
+    def move(
+        self, loop: ast.For | ast.While, block: Sequence[ast.stmt], blocked: Collection[int], work: Mapping[int, float]
+    ) -> Outside | None:
         """The file without what stands in the way of a step; None where nothing of it can be moved."""
+        later = behind(block, blocked, work, self._is_value)
+        while block and block[-1] in later.late:  # it is there already
+            later = replace(later, late=later.late[:-1])
+            block = block[:-1]
         front, varying = self._assigned(block)
-        kept = [s for s in block if s not in front]
-        behind = list(self._tails(kept, blocked))
-        found = list(self._expressions(kept, behind, varying))
-        if not front and not behind and not found:
+        kept = [s for s in block if s not in front and s not in later.late]
+        found = list(self._expressions(kept, later.late, varying))
+        if not front and not later.late and not found:
             return None
         texts = {self.file.source(node): node for node in found}
         names = self._named(texts)
         edits = [self._replaced(node, names[self.file.source(node)]) for node in found]
-        edits += [each for s in front if (each := _lines(self.file, s)) is not None]
-        edits += [each for tail in behind for s in tail if (each := _lines(self.file, s)) is not None]
-        if len(edits) != len(found) + len(front) + sum(map(len, behind)):
+        edits += [each for s in (*front, *later.late) if (each := _lines(self.file, s)) is not None]
+        if len(edits) != len(found) + len(front) + len(later.late):
             return None
         indent = self.file.indentation(block[0])
         if indent is None:
@@ -67,12 +76,12 @@ class Mover:
         first, (last, column) = block[0].lineno, end(block[-1])
         lines = [self.file.source(s) for s in front] + [f"{name} = {text}" for text, name in names.items()]
         ahead = "".join(f"{indent}{line}\n" for line in lines)
-        after = "".join(f"\n{indent}{line}" for tail in behind for line in self._dedented(tail))
+        after = "".join(f"\n{indent}{line}" for line in self._dedented(later.late))
         edits.append(TextEdit(self.file.path, (first, 0), (first, 0), ahead))
         edits.append(TextEdit(self.file.path, (last, column), (last, column), after))
         text = applied(self.file.lines, edits)
         file = SourceFile(self.file.path, text, ast.parse(text))
-        return _found_again(file, loop, loop.body.index(block[0]) + len(lines), len(kept))
+        return _found_again(file, loop, loop.body.index(block[0]) + len(lines), len(kept), later.asked)
 
     # Numbers in front -----------------------------------------------------------------------------------------------
 
@@ -110,10 +119,9 @@ class Mover:
         return isinstance(node, (*_PURE, *_PARTS))
 
     def _expressions(
-        self, block: Sequence[ast.stmt], behind: Sequence[Sequence[ast.stmt]], varying: frozenset[str]
+        self, block: Sequence[ast.stmt], moved: Collection[ast.stmt], varying: frozenset[str]
     ) -> Iterator[ast.expr]:
         """The largest expressions in a step that compute Python numbers of varying ones."""
-        moved = {s for tail in behind for s in tail}
         bound = bound_by(block)
 
         def within(node: ast.AST, sure: bool) -> Iterator[ast.expr]:
@@ -157,32 +165,7 @@ class Mover:
             return TextEdit(edit.path, (edit.start[0], first), (edit.end[0], last + 1), name)
         return edit
 
-    # Collecting behind ----------------------------------------------------------------------------------------------
-
-    def _tails(self, block: Sequence[ast.stmt], blocked: Collection[int]) -> Iterator[list[ast.stmt]]:
-        """The last statements inside of each tape that stand in the way and may as well come behind the step."""
-        for i, statement in enumerate(block):
-            if not isinstance(statement, ast.With) or "GradientTape" not in ast.unparse(statement.items[0]):
-                continue
-            body = statement.body
-            cut = len(body)
-            while cut and any(line in blocked for line in range(body[cut - 1].lineno, end(body[cut - 1])[0] + 1)):
-                cut -= 1
-            tail, rest = body[cut:], block[i + 1 :]
-            if cut and tail and self._may_wait(tail, rest, statement):
-                yield tail
-
-    def _may_wait(self, tail: Sequence[ast.stmt], rest: Sequence[ast.stmt], tape: ast.With) -> bool:
-        """Whether statements do the same behind others: none binds what another reads, and values are all they ask."""
-        loads = {n.id for s in tail for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-        used = {n.id for s in rest for n in walk(s) if isinstance(n, ast.Name)}
-        stored = bound_by(tail)
-        opened = {n.id for i in tape.items if i.optional_vars for n in walk(i.optional_vars) if isinstance(n, ast.Name)}
-        if stored & used or loads & (bound_by(rest) | opened) or next(forbidden(tail), None) is not None:
-            return False
-        if any(isinstance(n, ast.With) for s in tail for n in walk(s)):
-            return False
-        return all(self._is_value(name) for name in loads - stored)
+    # What comes behind ----------------------------------------------------------------------------------------------
 
     def _is_value(self, name: str) -> bool:
         """Whether a name holds numbers, texts, tensors that nothing changes, or containers of Python."""
@@ -192,9 +175,9 @@ class Mover:
             isinstance(o, plain) or (isinstance(o, Tensor) and o.kind in (DENSE, NDARRAY)) for o in value
         )
 
-    def _dedented(self, tail: Sequence[ast.stmt]) -> Iterator[str]:
+    def _dedented(self, late: Sequence[ast.stmt]) -> Iterator[str]:
         """The lines of statements, as deep as the block around them is."""
-        for statement in tail:
+        for statement in late:
             depth = statement.col_offset
             last = self.file.lines[end(statement)[0] - 1]
             lines = [line.decode() for line in self.file.lines[statement.lineno - 1 : end(statement)[0] - 1]]
@@ -235,10 +218,10 @@ def difference(path: str, old: Sequence[bytes], new: Sequence[bytes]) -> TextEdi
     return TextEdit(path, (head + 1, 0), (len(old) - tail + 1, 0), text)
 
 
-def _found_again(file: SourceFile, loop: ast.stmt, first: int, count: int) -> Outside | None:
+def _found_again(file: SourceFile, loop: ast.stmt, first: int, count: int, asked: tuple[str, ...]) -> Outside | None:
     for node in file.nodes:
         if isinstance(node, (ast.For, ast.While)) and start(node) == start(loop):
-            return Outside(file, node, tuple(node.body[first : first + count]))
+            return Outside(file, node, tuple(node.body[first : first + count]), asked)
     return None
 
 

@@ -12,10 +12,11 @@ from hybridize.records import replace
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.extraction import Part, extract, in_front
 from hybridize.repairs.flow_of_names import reads
+from hybridize.repairs.loop_behind import is_tape
 from hybridize.repairs.loop_outside import Mover, Outside, applied, difference
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.names import bound_in
-from hybridize.repairs.parts import eager_lines, lines_of_effects, runs, work_by_line
+from hybridize.repairs.parts import eager_lines, lines_of_effects, lines_of_stuck, runs, work_by_line
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
 
@@ -51,6 +52,8 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         lines = applied(here.file.lines, edits).encode().split(b"\n")
         edits = (difference(file.path, file.lines, lines),)
     doubt = "the step moves out of its loop, and what only it needs is no longer a variable around it"
+    if here.asked:
+        doubt += f"; what is asked of {', '.join(f'`{name}`' for name in here.asked)} is asked after the update"
     spans = ((file.path, start(loop), end(loop)),)
     yield Change(edits, f"`{name}` holds the training step of the loop", doubt, spans=spans, makes=made.qualname)
 
@@ -117,6 +120,7 @@ def _step(bench: Bench, file: SourceFile, code: Code, loop: ast.For | ast.While,
     Where counters or effects stand among them, the file without these: in front of the step, or behind it.
     """
     effects = lines_of_effects(bench, code, loop.lineno, end(loop)[0]) | eager_lines(loop.body)
+    effects |= lines_of_stuck(bench, code)
     counters = frozenset().union(*(_counters(each) for each in _loops(file, loop)))
     uses = {n.lineno for s in loop.body for n in walk(s) if isinstance(n, ast.Name) and n.id in counters}
     work = work_by_line(bench, code)
@@ -127,13 +131,13 @@ def _step(bench: Bench, file: SourceFile, code: Code, loop: ast.For | ast.While,
     block = _run(loop, (effects - _of_tapes(loop, inside)) | (uses - inside), work, first, last)
     if block is None:
         block = tuple(s for s in loop.body if s.lineno >= first and end(s)[0] <= last)
-    moved = Mover(bench, file, code, counters).move(loop, block, effects | uses) if block else None
+    moved = Mover(bench, file, code, counters).move(loop, block, effects | uses, work) if block else None
     return moved or Outside(file, loop, block)
 
 
 def _of_tapes(loop: ast.For | ast.While, inside: set[int]) -> set[int]:
     """The lines of the blocks that a tape records, within some lines."""
-    tapes = [s for s in loop.body if isinstance(s, ast.With) and "GradientTape" in ast.unparse(s.items[0])]
+    tapes = [s for s in loop.body if is_tape(s)]
     return inside & {line for tape in tapes for line in range(tape.lineno, end(tape)[0] + 1)}
 
 
@@ -155,8 +159,8 @@ REPAIR = Repair(
 collecting, nothing can be decorated. The statements of the step become a function `train_step` right before the
 outermost loop. It takes what the loops bind (the batch) and returns what is used later (the loss); the model, the
 optimizer and whatever else is bound once before stay variables from outside. Python numbers that come of loop counters
-(`0.99 ** epoch`, `i < 10`) are computed in front of the step and passed; what stands last inside of the tape and only
-shows or collects results comes behind the step. Offered in scripts, and in functions that are called once.""",
+(`0.99 ** epoch`, `i < 10`) are computed in front of the step and passed; what only shows, counts, saves or collects
+comes behind the step, wherever it stands in it. Offered in scripts, and in functions that are called once.""",
     safety="""Never safe, but only in that it changes the shape of the code: the step moves out of its loop, and what
 only it needs is no longer a variable around it.""",
     propose=propose,

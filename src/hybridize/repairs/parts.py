@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from hybridize.domain.calls import NOT_TRACED
 from hybridize.domain.objects import Heap
 from hybridize.domain.words import NUMBERS
 from hybridize.facts.guards import SET_UP
@@ -181,6 +182,16 @@ def lines_of_effects(bench: Bench, code: Code, first: int, last: int) -> set[int
             if _has_effects(bench.project, callee):
                 found.add(pos >> 16)
     return {line for line in found if first <= line <= last}
+
+
+def lines_of_stuck(bench: Bench, code: Code) -> set[int]:
+    """The lines of a function that call what cannot be in a graph."""
+    return {
+        pos >> 16
+        for frame in bench.frames(code)
+        for pos, callee, how in bench.project.extents.calls(frame)
+        if callee.code in bench.stuck and how not in NOT_TRACED
+    }
 
 
 def _is_made(code: Code, target: object, first: int, last: int) -> bool:
