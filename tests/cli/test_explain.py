@@ -107,3 +107,21 @@ def test_config_says_where_each_option_comes_from(
     assert "speculate              = true  # default" in lines
     assert main(["config", "--output-format", "json", "--isolated"]) == 0
     assert json.loads(capsys.readouterr().out)["all-safe"] == {"value": False, "origin": "default"}
+
+
+def test_a_line_of_no_function(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import tensorflow as tf\n"
+        "w = tf.Variable([1.0])\n"
+        "for x in tf.data.Dataset.range(90):\n"
+        "    with tf.GradientTape() as tape:\n"
+        "        loss = tf.reduce_sum(tf.square(w * tf.cast(x, tf.float32)))\n"
+        "    w.assign_sub(0.1 * tape.gradient(loss, w))\n"
+    )
+    assert main(["explain", f"{script}:5"]) == 0
+    output = capsys.readouterr().out
+    assert "HY110" in output
+    assert "HY818" in output
+    assert main(["explain", f"{script}:2"]) == 2
+    assert "no function" in capsys.readouterr().err

@@ -141,7 +141,9 @@ def test_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_check_gives_the_hint(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["check"])
     output = capsys.readouterr().out
-    assert "Repairs offered: up to 1 more graph with fix --unsafe-fixes" in output  # a graph of `report` would not pay
+    assert (
+        "Repairs to try: up to 1 more graph; fix --unsafe-fixes keeps what works" in output
+    )  # a graph of `report` would not pay
     assert "     1  HY801 print-to-tf-print: `print` becomes `tf.print` (train.py:10)\n" in output
     main(["check", "--all"])
     assert "[repairable with --unsafe-fixes] HY801 print-to-tf-print" in capsys.readouterr().out

@@ -21,7 +21,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "explain",
         help="why this verdict, step by step; or what a code means",
-        description="Says everything that is known of a function, and why it is so; or what a code means.",
+        description="Says everything that is known of a function, and why it is so; what is found at a line of a "
+        "script; or what a code means.",
     )
     parser.add_argument(
         "target",
@@ -55,8 +56,12 @@ def run(args: argparse.Namespace) -> int:
     try:
         found = functions_of(report, target)
     except TargetError as error:
-        raise UsageError(str(error)) from None
-    write(_render(found, report, args))
+        shown = _found_at(report, target) if args.output_format != "json" else ""
+        if not shown:
+            raise UsageError(str(error)) from None
+        write(shown)
+    else:
+        write(_render(found, report, args))
     return ERROR if report.missing else NOTHING
 
 
@@ -76,6 +81,17 @@ def named(report: Report, names: Sequence[str] | None) -> frozenset[str] | None:
         return ids_of(report, names)
     except TargetError as error:
         raise UsageError(str(error)) from None
+
+
+def _found_at(report: Report, target: Target) -> str:
+    """What is found at a line of no function: the training step of a script's loop, say."""
+    from hybridize.cli.output import page_for
+    from hybridize.report.lookup import place_of
+    from hybridize.report.paths import Places
+    from hybridize.report.problems import at_line
+
+    place = place_of(report, target)
+    return at_line(report, Places.of(report), page_for(), *place) if place is not None else ""
 
 
 def _render(found: Sequence[FunctionReport], report: Report, args: argparse.Namespace) -> str:

@@ -108,11 +108,9 @@ def _by_place(report: Report, path: str, line: int | None, cell: int | None) -> 
         return Found(suggestions=tuple(get_close_matches(wanted, paths, n=3)))
     if line is None:
         return Found(tuple(functions))
-    if cell is not None:
-        try:
-            line = dict(report.notebooks)[wanted].line_of(cell - 1, line)
-        except LookupError:
-            return Found()
+    line = _line_in(report, wanted, line, cell)
+    if line is None:
+        return Found()
     around = [f for f in functions if _first_line(f) <= line <= f.facts.end_line]
     if around:
         # Of nested functions the innermost starts last.
@@ -120,6 +118,25 @@ def _by_place(report: Report, path: str, line: int | None, cell: int | None) -> 
     nearest = sorted(functions, key=lambda f: min(abs(f.facts.line - line), abs(f.facts.end_line - line)))
     places = Places.of(report)
     return Found(suggestions=tuple(f"{path}:{places.line(wanted, f.facts.line)}" for f in nearest[:3]))
+
+
+def place_of(report: Report, target: Target) -> tuple[str, int] | None:
+    """The path from the root and the line that a target means; None for a target without a line."""
+    if target.path is None or target.line is None:
+        return None
+    path = relative_to_root(os.path.abspath(target.path), report.project.root)
+    line = _line_in(report, path, target.line, target.cell)
+    return (path, line) if line is not None else None
+
+
+def _line_in(report: Report, path: str, line: int, cell: int | None) -> int | None:
+    """A line of a file, which is given from the start of a cell where there is one; None where that is not there."""
+    if cell is None:
+        return line
+    try:
+        return dict(report.notebooks)[path].line_of(cell - 1, line)
+    except LookupError:
+        return None
 
 
 def _first_line(function: FunctionReport) -> int:

@@ -59,14 +59,17 @@ def _entry(number: int, function: FunctionReport, display: Callable[[str], str],
 
 def repairs(report: Report, display: Callable[[str], str], page: Page, *, every: bool) -> Iterator[str]:
     """What `fix` could do beyond the plan, by kind of repair; the functions of a kind are counted."""
-    for safe, how in ((True, "with fix (safe)"), (False, "with fix --unsafe-fixes (not proven safe)")):
+    for safe, how in (
+        (True, "fix keeps what works (safe)"),
+        (False, "fix --unsafe-fixes keeps what works (not proven safe)"),
+    ):
         bundles = [bundle for bundle in promising(report) if bundle.safe is safe]
         if not bundles:
             continue
         mended = sum(bundle.hybrid for bundle in bundles)
         parts = [f"{counted(len(bundles) - mended, 'more graph')}"] if len(bundles) > mended else []
         parts += [f"{counted(mended, 'better graph')}"] if mended else []
-        yield page.heading(f"Repairs offered: up to {' and '.join(parts)} {how}")
+        yield page.heading(f"Repairs to try: up to {' and '.join(parts)}; {how}")
         kinds: defaultdict[tuple[str, str], list[Bundle]] = defaultdict(list)
         for bundle in bundles:
             kinds[bundle.repairs[0].code, bundle.repairs[0].name].append(bundle)

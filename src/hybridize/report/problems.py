@@ -220,6 +220,13 @@ def unreadable(report: Report, display: Callable[[str], str], page: Page) -> Ite
     return _Writer(report, display, page, True, False, lambda path: ()).errors()
 
 
+def at_line(report: Report, display: Callable[[str], str], page: Page, path: str, line: int) -> str:
+    """What is found in the lines around one that belongs to no function, with all steps; empty for nothing."""
+    writer = _Writer(report, display, page, True, True, reader(report.project.root, getattr(display, "contents", {})))
+    found = [p for p in problems(report) if p.path == path and p.span.line <= line <= max(p.span.end_line, p.span.line)]
+    return "".join(writer.serious(found))
+
+
 def levels_of(found: Sequence[Problem | Finding]) -> Iterator[tuple[str, int]]:
     """How many there are of each severity, in words."""
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
