@@ -25,10 +25,10 @@ TensorFlow 2.21, any from 2.0 to 2.21 (no file says which), Keras 2 or 3
 Plan: 2 changes, best gain first
   1  trainer.py:42 Trainer.step
      add `@tf.function`: the graph is about 3.2 times as fast as eager code
-     P1: takes tensors (images, labels), no side effect or retracing
+     takes tensors (images, labels), no side effect or retracing (P1)
   2  util/names.py:7 label
      remove the decorator
-     P2: no tensor reaches it: its graph does nothing for it
+     no tensor reaches it: its graph does nothing for it (P2)
 
 error: broken.py:3: invalid syntax
 
@@ -213,9 +213,9 @@ def test_a_gain_names_both_sides_and_the_faster_first() -> None:
 def test_the_cause_of_a_change() -> None:
     met = Fact(Ternary.YES, (tells(Told.RECEIVES, "a.py", 3, "n", "a Python int that differs from call to call"),))
     retraced = FunctionReport(facts("a:f", 1, retraces=met), Decision(Action.CONVERT_TO_EAGER, "P3"))
-    assert cause(retraced) == "P3: `n` receives a Python int that differs from call to call: each is traced anew"
+    assert cause(retraced) == "`n` receives a Python int that differs from call to call: each is traced anew (P3)"
     idle = FunctionReport(facts("a:f", 1), Decision(Action.CONVERT_TO_EAGER, "P6"))
-    assert cause(idle) == "P6: computes nothing with TensorFlow"
+    assert cause(idle) == "computes nothing with TensorFlow (P6)"
 
 
 def information(line: int, code: str = "TF1", path: str = "a.py") -> Finding:

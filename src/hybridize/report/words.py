@@ -16,9 +16,9 @@ _VERDICTS = {
     Action.RECONFIGURE: "reconfigure",
 }
 _RESTS_ON = {
-    Confidence.SEEN: "calls seen",
-    Confidence.DECLARED: "declared",
-    Confidence.ASSUMED: "assumed",
+    Confidence.SEEN: "by its calls",
+    Confidence.DECLARED: "as declared",
+    Confidence.ASSUMED: "as assumed",
 }
 #: The preconditions of which the reason is what is traced again and again.
 _TRACED_ANEW = ("P3", "P4")
@@ -84,10 +84,10 @@ def _times(number: float) -> str:
 
 
 def cause(function: FunctionReport) -> str:
-    """Why the change is right, in a line, after the precondition: what it is that the precondition asks for."""
+    """Why the change is right, in a line: what its precondition asks for, and what it is known from."""
     known = rests(function)
     sure = f", {known}" if known else ""
-    return one_line(f"{function.decision.precondition or 'P0'}{sure}: {_met(function)}")
+    return one_line(f"{_met(function)} ({function.decision.precondition or 'P0'}{sure})")
 
 
 def promise(function: FunctionReport) -> str:
