@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Func, Obj, Stream, Wrapper
@@ -15,8 +15,11 @@ from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code
 
 
-def components(frames: Iterable[Frame]) -> list[list[Frame]]:
-    """Strongly connected components of the call graph, callees first (Tarjan, without recursion)."""
+def components(frames: Iterable[Frame], known: Collection[Frame] = ()) -> list[list[Frame]]:
+    """Strongly connected components of the call graph, callees first (Tarjan, without recursion).
+
+    What is `known` is left out, with what only that calls.
+    """
     index: dict[Frame, int] = {}
     low: dict[Frame, int] = {}
     on_stack: set[Frame] = set()
@@ -25,7 +28,7 @@ def components(frames: Iterable[Frame]) -> list[list[Frame]]:
     for root in frames:
         if root in index:
             continue
-        work: list[tuple[Frame, list[Frame]]] = [(root, _callees(root))]
+        work: list[tuple[Frame, list[Frame]]] = [(root, _callees(root, known))]
         index[root] = low[root] = len(index)
         stack.append(root)
         on_stack.add(root)
@@ -37,7 +40,7 @@ def components(frames: Iterable[Frame]) -> list[list[Frame]]:
                     index[callee] = low[callee] = len(index)
                     stack.append(callee)
                     on_stack.add(callee)
-                    work.append((callee, _callees(callee)))
+                    work.append((callee, _callees(callee, known)))
                 elif callee in on_stack:
                     low[frame] = min(low[frame], index[callee])
                 continue
@@ -56,17 +59,18 @@ def components(frames: Iterable[Frame]) -> list[list[Frame]]:
     return result
 
 
-def _callees(frame: Frame) -> list[Frame]:
-    return list(dict.fromkeys([callee for _, callee in frame.calls]))
+def _callees(frame: Frame, known: Collection[Frame]) -> list[Frame]:
+    found = dict.fromkeys([callee for _, callee in frame.calls])
+    return [callee for callee in found if callee not in known] if known else list(found)
 
 
-def reachable(frame: Frame) -> set[Frame]:
-    """The frames that a call of this one may run, itself included."""
+def reachable(frame: Frame, known: Collection[Frame] = ()) -> set[Frame]:
+    """The frames that a call of this one may run, itself included; not what is `known`, and what only that calls."""
     seen = {frame}
     todo = [frame]
     while todo:
         for _, callee in todo.pop().calls:
-            if callee not in seen:
+            if callee not in seen and callee not in known:
                 seen.add(callee)
                 todo.append(callee)
     return seen

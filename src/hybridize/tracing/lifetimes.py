@@ -60,6 +60,8 @@ _Site: TypeAlias = "tuple[Code, int]"
 _Often: TypeAlias = "dict[Frame, float]"
 #: How often a place runs in one call of its frame.
 _Runs: TypeAlias = "Callable[[Frame, int], float]"
+#: What a frame calls: how often the place runs, how often that is by others, and the frames that are turns there.
+_Called: TypeAlias = "tuple[Frame, float, float, int]"
 
 
 @dataclass(slots=True)
@@ -87,6 +89,7 @@ class Lifetimes:
                 (c, None) for (_, c), how in frame.calls.items() if how in BY_PROGRAM and not self._tests(c)
             )
         self._bodies = bodies
+        self._kept_calls: dict[Frame, list[_Called]] = {}
         self._order = list(reversed(project.extents.components))
         self.closed = self._spread(dict.fromkeys(bodies, 1.0), self._order)
         self.open = self._spread(dict.fromkeys(self.roots, 1.0), self._order)
@@ -108,29 +111,45 @@ class Lifetimes:
             for cell in owner.fields.values() if isinstance(owner, LibInst) else ():
                 found.update(o for o in held(cell.value, _DEPTH, parts) if isinstance(o, (Inst, LibInst)))
         for frame in (f for frames in self.project.solution.frames.values() for f in frames):
-            for caller, pos in frame.incoming:
-                if caller is not None and frame.args and _is_of_functional_model(caller, pos):
-                    found.update(o for o in frame.args[0] if isinstance(o, Inst))
+            called = [o for o in frame.args[0] if isinstance(o, Inst)] if frame.args else []
+            if called and any(c is not None and _is_of_functional_model(c, pos) for c, pos in frame.incoming):
+                found.update(called)
         return frozenset(found)
 
-    def _spread(self, often: _Often, order: list[list[Frame]], runs: _Runs | None = None) -> _Often:
+    def _spread(self, often: _Often, order: Iterable[list[Frame]], runs: _Runs | None = None) -> _Often:
         """How often frames run where some do as often as given; callers come first in the order."""
+        calls = self._calls if runs is None else lambda frame: self._called(frame, runs)
         for component in order:
-            members = set(component)
+            members = component if len(component) == 1 else set(component)
             for frame in sorted(component, key=lambda f: f.uid):
-                mine = 0.0 if self._tests(frame) else often.get(frame, 0.0)
-                if mine:
-                    self._calls(frame, mine, members, often, runs or self.counts.runs)
+                mine = often.get(frame, 0.0)
+                if not mine or self._tests(frame):
+                    continue
+                for callee, times, by_others, turns in calls(frame):
+                    if callee not in members:
+                        often[callee] = min(often.get(callee, 0.0) + mine * times * by_others / turns, _MOST)
         return often
 
-    def _calls(self, frame: Frame, mine: float, members: set[Frame], often: _Often, runs: _Runs) -> None:
+    def _calls(self, frame: Frame) -> list[_Called]:
+        """The same for each run of a program, or of what others call: it is asked of most frames again and again."""
+        found = self._kept_calls.get(frame)
+        if found is None:
+            found = self._kept_calls[frame] = self._called(frame, self.counts.runs)
+        return found
+
+    def _called(self, frame: Frame, runs: _Runs) -> list[_Called]:
         # Turns of a loop that are followed one by one are frames of their own, called from one place.
         turns = Counter((pos, callee.code) for pos, callee in frame.calls)
-        for (pos, callee), how in frame.calls.items():
-            if how not in UNORDERED and callee not in members:
-                often_by_others = how in BY_OTHERS and not starts_program(frame, pos)
-                weight = mine * runs(frame, pos) * (ITERATIONS if often_by_others else 1)
-                often[callee] = min(often.get(callee, 0.0) + weight / turns[pos, callee.code], _MOST)
+        return [
+            (
+                callee,
+                runs(frame, pos),
+                ITERATIONS if how in BY_OTHERS and not starts_program(frame, pos) else 1,
+                turns[pos, callee.code],
+            )
+            for (pos, callee), how in frame.calls.items()
+            if how not in UNORDERED
+        ]
 
     def for_each(self, tally: _Tally) -> float:
         """How many calls there are for each object, at most; inf where few objects are made, or nobody sees it."""
