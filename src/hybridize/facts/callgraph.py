@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Func, Obj, Stream, Wrapper
+from hybridize.domain.session import cached
 from hybridize.facts.evidence import call_step, tells
 from hybridize.facts.model import Evidence, Fact, Ternary, Told
 from hybridize.facts.origins import calls_at
@@ -156,6 +157,7 @@ def _is_mapped(frame: Frame, position: int, code: Code) -> bool:
     return given
 
 
+@cached
 def has_own_gradient(code: Code) -> bool:
     """Whether a function is under `tf.custom_gradient`: beside its result it returns the function that derives it."""
     return any("custom_gradient" in ast.unparse(node) for node in code.decorators)

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.calls import BY_OTHERS, BY_PROGRAM, UNORDERED, How
 from hybridize.domain.nesting import held, taken_apart
-from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Wrapper
+from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Value, Wrapper
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.domain.words import CONSTRUCTORS
 from hybridize.facts.causes import argument_slot
@@ -90,6 +90,7 @@ class Lifetimes:
             )
         self._bodies = bodies
         self._kept_calls: dict[Frame, list[_Called]] = {}
+        self._symbolic: dict[Value, bool] = {}
         self._order = list(reversed(project.extents.components))
         self.closed = self._spread(dict.fromkeys(bodies, 1.0), self._order)
         self.open = self._spread(dict.fromkeys(self.roots, 1.0), self._order)
@@ -111,10 +112,22 @@ class Lifetimes:
             for cell in owner.fields.values() if isinstance(owner, LibInst) else ():
                 found.update(o for o in held(cell.value, _DEPTH, parts) if isinstance(o, (Inst, LibInst)))
         for frame in (f for frames in self.project.solution.frames.values() for f in frames):
-            called = [o for o in frame.args[0] if isinstance(o, Inst)] if frame.args else []
-            if called and any(c is not None and _is_of_functional_model(c, pos) for c, pos in frame.incoming):
+            called = [o for o in frame.args[0] if isinstance(o, Inst) and o not in found] if frame.args else []
+            if called and any(c is not None and self._is_of_functional_model(c, pos) for c, pos in frame.incoming):
                 found.update(called)
         return frozenset(found)
+
+    def _is_of_functional_model(self, caller: Frame, pos: int) -> bool:
+        """Whether a call is given a symbolic tensor of Keras: the model that comes of it keeps what is called."""
+        slots = [slot for call in index_of(caller.code).calls.get(pos, ()) for slot in arguments(call)]
+        return any(self._holds_symbolic(value) for slot in slots if (value := caller.vals[slot]))
+
+    def _holds_symbolic(self, value: Value) -> bool:
+        found = self._symbolic.get(value)
+        if found is None:
+            objects = held(value, _DEPTH, parts)
+            found = self._symbolic[value] = any(isinstance(o, Tensor) and o.kind == SYMBOLIC for o in objects)
+        return found
 
     def _spread(self, often: _Often, order: Iterable[list[Frame]], runs: _Runs | None = None) -> _Often:
         """How often frames run where some do as often as given; callers come first in the order."""
@@ -248,13 +261,6 @@ class Lifetimes:
 
     def _runs(self, frame: Frame, pos: int, often: _Often, runs: _Runs) -> float:
         return min(often.get(frame, 0.0) * runs(frame, pos), _MOST) if not self._tests(frame) else 0.0
-
-
-def _is_of_functional_model(caller: Frame, pos: int) -> bool:
-    """Whether a call is given a symbolic tensor of Keras: the model that comes of it keeps what is called."""
-    slots = (slot for call in index_of(caller.code).calls.get(pos, ()) for slot in arguments(call))
-    given = (o for slot in slots for o in held(caller.vals[slot] or (), _DEPTH, parts))
-    return any(isinstance(o, Tensor) and o.kind == SYMBOLIC for o in given)
 
 
 def lifetimes(project: ProjectView) -> Lifetimes:
