@@ -44,6 +44,8 @@ _MOST: Final = 1e9
 #: So many turns has a loop of unknown length, where it shall not speak against a graph.
 _LONG: Final = 200.0
 _DEPTH: Final = 3
+#: What runs of roots are kept knows of about so many frames, altogether.
+_KEPT: Final = 500_000
 #: Library objects that are told apart by identity.
 _LIBRARY: Final = (*LAYERS, "keras.optimizers.", "keras.losses.")
 #: Library classes whose objects arrive in parts, or as tensors.
@@ -91,6 +93,8 @@ class Lifetimes:
         self._bodies = bodies
         self._kept_calls: dict[Frame, list[_Called]] = {}
         self._symbolic: dict[Value, bool] = {}
+        self._runs_known: dict[Frame, _Often] = {}
+        self._frames_known = 0
         self._order = list(reversed(project.extents.components))
         self.closed = self._spread(dict.fromkeys(bodies, 1.0), self._order)
         self.open = self._spread(dict.fromkeys(self.roots, 1.0), self._order)
@@ -241,10 +245,21 @@ class Lifetimes:
         """How many calls one run of each root makes, and how many objects for them; of those that make any."""
         extents, callers = self.project.extents, self._callers(tally)
         for root in roots:
-            some = extents.of(root)
-            if some & callers:
-                order = list(reversed(list(extents.parts(some))))
-                yield self._ratio(tally, self._spread({root: 1.0}, order))
+            if extents.of(root) & callers:
+                yield self._ratio(tally, self._run_of(root))
+
+    def _run_of(self, root: Frame) -> _Often:
+        """How often frames run in one run of a root: many functions ask for the same ones."""
+        found = self._runs_known.get(root)
+        if found is None:
+            if self._frames_known > _KEPT:
+                self._runs_known.clear()
+                self._frames_known = 0
+            extents = self.project.extents
+            found = self._spread({root: 1.0}, reversed(list(extents.parts(extents.of(root)))))
+            self._runs_known[root] = found
+            self._frames_known += len(found)
+        return found
 
     def _ratio(self, tally: _Tally, often: _Often, runs: _Runs | None = None) -> tuple[float, float]:
         """How many calls there are, and how many objects are made for them."""
