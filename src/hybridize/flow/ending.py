@@ -48,9 +48,12 @@ def refuses(engine: Engine, frame: Frame, instr: ir.Call, target: Value) -> bool
 
     What is unpacked is not counted: it may hold what other calls of the same code have given.
     """
-    if any(starred for _, starred in instr.arguments) or any(name is None for name, _ in instr.keywords):
-        return False
+    for _, starred in instr.arguments:
+        if starred:
+            return False
     named = {name for name, _ in instr.keywords if name is not None}
+    if len(named) < len(instr.keywords):
+        return False
     for obj in target:
         code, given = _refusing(engine, frame, obj)
         if code is None:
@@ -65,11 +68,11 @@ def refuses(engine: Engine, frame: Frame, instr: ir.Call, target: Value) -> bool
 def never_returns(engine: Engine, frame: Frame, pos: int, target: Value) -> bool:
     """Whether all that a call has just gone to ends the program, raises, or ends in calls that do not come back."""
     for obj in target:
-        if _ends_program(obj):
-            continue
         func = obj.func if isinstance(obj, Bound) else obj
         if isinstance(func, Func) and not _has_ended(frame.sites.get((pos, func))):
             return False  # as most calls: what is around the function does not matter
+        if _ends_program(obj):
+            continue
         found = _function(engine, frame, obj)
         if found is None or not _has_ended(frame.sites.get((pos, found[2]))):
             return False
