@@ -8,7 +8,12 @@ import pytest
 
 from hybridize.api import analyze
 from hybridize.config import Config
-from hybridize.facts.benefit import Work
+from hybridize.facts.benefit import Benefits, Work
+from hybridize.facts.callgraph import reachable
+from hybridize.facts.work import Counts
+from hybridize.flow.solve import FlowOptions, Solver
+from hybridize.program.build import build_program
+from hybridize.source import ImportTable, discover, find_src_roots
 
 STEP = """
 optimizer = tf.keras.optimizers.SGD(0.1)
@@ -86,6 +91,40 @@ for i in range(100):
     assert plain < 2
     for over in ("i, v in enumerate(columns)", "v, w in zip(columns, columns)", "v in reversed(columns)"):
         assert benefit(source.format(over), tmp_path, "trace") == plain
+
+
+CALLS = """
+import tensorflow as tf
+def inner(x):
+    return tf.nn.relu(x @ x + x)
+def step(x):
+    for _ in range(3):
+        x = inner(x)
+    return x
+def again(x):
+    return again(inner(x)) if x.shape[0] > 2 else step(x)
+for i in range(100):
+    again(tf.ones([2, 2]))
+    print(step(tf.ones([4, 4])))
+"""
+
+
+def test_what_a_graph_changes_is_summed_as_if_nothing_had_been_summed_before(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(CALLS)
+    found = discover([tmp_path])
+    program = build_program(found.files, ImportTable(found.files, find_src_roots(found.root)))
+    solver = Solver(program, FlowOptions())
+    frames = solver.solve_entries().frames
+    with solver.session.active():
+        codes = {code.name: code for code in frames}
+        every = [frame for some in frames.values() for frame in some]
+        plain = Benefits(set(), Counts(), frames)
+        eager = [plain.of(frame) for frame in every]
+        for hybrid in ({codes["inner"]}, {codes["step"]}, {codes["inner"], codes["again"]}):
+            callers = [frame for frame in every if any(callee.code in hybrid for callee in reachable(frame))]
+            changed = [plain.where(hybrid, callers).of(frame) for frame in every]
+            assert changed == [Benefits(hybrid, Counts(), frames).of(frame) for frame in every]
+            assert changed != eager
 
 
 def test_a_guess_is_shown_with_care() -> None:

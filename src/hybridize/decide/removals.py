@@ -8,6 +8,7 @@ the graph what tracing takes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from math import inf
 from typing import Final
 
@@ -138,15 +139,28 @@ class Removals:
 
     def _handed(self, code: Code) -> Evidence | None:
         """A call that is given the function itself: who gets it may ask it for its graph."""
-        for frames in self.frames.values():
+        place = self._given.get(code)
+        said = "is given to other code, which may ask for its graph"
+        return Evidence(said, place[0].path, place[1] >> 16) if place is not None else None
+
+    @cached_property
+    def _given(self) -> dict[Code, tuple[Code, int]]:
+        """The functions that calls are given, bound or wrapped, with the first place of each."""
+        found: dict[Code, tuple[Code, int]] = {}
+        known: dict[Value, list[Code]] = {}
+        for code, frames in self.frames.items():
+            calls = index_of(code).of(ir.Call)
             for frame in frames:
-                for instr in index_of(frame.code).of(ir.Call):
-                    slots = [slot for slot, _ in instr.arguments] + [slot for _, slot in instr.keywords]
-                    held_by = (obj for slot in slots for obj in frame.vals[slot] or () if not isinstance(obj, Func))
-                    if any(_is_made_of(obj, code) for obj in held_by):  # a function itself is what decorators get
-                        said = "is given to other code, which may ask for its graph"
-                        return Evidence(said, frame.code.path, instr.position >> 16)
-        return None
+                for instr in calls:
+                    for slot in (*[slot for slot, _ in instr.arguments], *[slot for _, slot in instr.keywords]):
+                        value = frame.vals[slot]
+                        if not value:
+                            continue
+                        if value not in known:  # a function itself is what decorators get
+                            known[value] = [each for o in value if not isinstance(o, Func) for each in _made_of(o)]
+                        for each in known[value]:
+                            found.setdefault(each, (code, instr.position))
+        return found
 
     def _ends(self, frames: list[Frame]) -> Evidence | None:
         """A call that takes the next example of a dataset: eagerly `StopIteration` ends that, not `OutOfRangeError`."""
@@ -304,13 +318,12 @@ def _counts_up(frame: Frame, call: ir.Call) -> bool:
     return any(isinstance(o, Lib) and registry.root_of(o.name) == "builtins" for o in frame.vals[call.function] or ())
 
 
-def _is_made_of(obj: Obj, code: Code) -> bool:
-    """Whether something is a function, as it is, bound or wrapped."""
-    if isinstance(obj, Bound):
-        return isinstance(obj.func, Func) and obj.func.code is code
+def _made_of(obj: Obj) -> list[Code]:
+    """The functions that something is, as it is, bound or wrapped."""
     if isinstance(obj, Wrapper):
-        return any(_is_made_of(inner, code) for inner in obj.inner)
-    return isinstance(obj, Func) and obj.code is code
+        return [code for inner in obj.inner for code in _made_of(inner)]
+    func = obj.func if isinstance(obj, Bound) else obj
+    return [func.code] if isinstance(func, Func) else []
 
 
 def _unseen(frame: Frame, instr: Instr) -> str:

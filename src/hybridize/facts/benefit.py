@@ -23,7 +23,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.program.operands import operands
-from hybridize.records import dataclass, replace
+from hybridize.records import dataclass, field, replace
 
 #: Calls that are no part of what a function computes: set-up, or Python that a host runs.
 SKIPPED: Final = SETS_UP | BY_OTHERS
@@ -144,6 +144,19 @@ class Work:
         return min(self.benefit, (self.eager + more) / (self.graph + more))
 
 
+@dataclass(slots=True)
+class _Doing:
+    """What a frame does itself, and what it calls: how often each callee, and how likely it is that one.
+
+    `gradients` says how often it derives what is done, `applied` how often it applies gradients, by which optimizer.
+    """
+
+    own: Work
+    gradients: float = 0.0
+    applied: list[tuple[float, str]] = field(default_factory=list)
+    calls: list[tuple[Frame, Often, float]] = field(default_factory=list)
+
+
 class Benefits:
     """The work of frames, computed when first asked for. Calls of `hybrid` functions cost what a graph's call does."""
 
@@ -153,6 +166,7 @@ class Benefits:
         self.frames = frames or {}
         self._work: dict[Frame, Work] = {}
         self._models: dict[LibInst, Work] = {}
+        self._doing: dict[tuple[Frame, int | None], _Doing] = {}
         self._loops: dict[tuple[Frame, int], Work] = {}
 
     def where(self, hybrid: set[Code], changed: Iterable[Frame] | None = None) -> Benefits:
@@ -161,7 +175,7 @@ class Benefits:
         if changed is not None:
             anew = set(changed)
             other._work = {frame: work for frame, work in self._work.items() if frame not in anew}
-        other._models = self._models
+        other._models, other._doing = self._models, self._doing
         return other
 
     def work(self, frames: list[Frame]) -> Work | None:
@@ -217,28 +231,47 @@ class Benefits:
         """The work of one context of a function."""
         found = self._work.get(frame)
         if found is None:
-            missing = sorted((f for f in reachable(frame) if f not in self._work), key=lambda f: f.uid)
-            for component in components(missing):
+            missing = sorted(reachable(frame, self._work), key=lambda f: f.uid)
+            for component in components(missing, self._work):
                 for each in sorted(component, key=lambda f: f.uid):
-                    if each not in self._work:
-                        self._work[each] = self._summed(each)
+                    self._work[each] = self._summed(each)
             found = self._work[frame]
         return found
 
     def _summed(self, frame: Frame, loop: ir.Loop | None = None) -> Work:
         """Own operations and those of callees, or only what a loop holds; calls within a recursion count once."""
+        key = frame, None if loop is None else loop.entry
+        doing = self._doing.get(key)
+        if doing is None:
+            doing = self._doing[key] = self._does(frame, loop)
+        total = Work()
+        total.add(doing.own, _ONE)
+        for callee, often, share in doing.calls:
+            inner = self._work.get(callee)
+            if inner is not None:
+                total.add(self._as_called(callee, inner), often, share)
+        if doing.gradients:
+            total = _differentiated(total, doing.gradients)
+        trained = max(total.variables, 2.0)
+        for times, optimizer in doing.applied:
+            total.dispatches += times * (costs.APPLY + costs.apply_variable(optimizer) * trained)
+            total.operations += times * costs.GRAPH_APPLY_VARIABLE * trained
+            total.elements += times * costs.APPLY_WRITES * total.weights
+        return total
+
+    def _does(self, frame: Frame, loop: ir.Loop | None) -> _Doing:
+        """What a frame, or a loop of it, does whatever is hybrid."""
         around = self.counts.places(frame.code).around
         assigns = any(map(costs.assigns, frame.ops.values()))
-        total = Work(unknown=opaque_call(frame) is not None, assigns=assigns)
-        if total.unknown:
+        own = Work(unknown=opaque_call(frame) is not None, assigns=assigns)
+        if own.unknown:
             places = [pos for pos in opaque_places(frame) if loop is None or loop in around.get(pos, ())]
-            total.outside = costs.OUTSIDE * sum(self.counts.runs(frame, pos) for pos in places)
+            own.outside = costs.OUTSIDE * sum(self.counts.runs(frame, pos) for pos in places)
         for pos, method in library_loops(frame):
             if loop is None or loop in around.get(pos, ()):
-                total.looping += costs.LIBRARY_LOOPS.get(method, 0.0) * self.counts.runs(frame, pos)
-        total.outside += total.looping
-        gradients = 0.0
-        applied: list[tuple[float, str]] = []
+                own.looping += costs.LIBRARY_LOOPS.get(method, 0.0) * self.counts.runs(frame, pos)
+        own.outside += own.looping
+        doing = _Doing(own)
         for pos in frame.ops:
             if loop is not None and loop not in around.get(pos, ()):
                 continue
@@ -246,28 +279,19 @@ class Benefits:
             for instr in self.counts.places(frame.code).instructions.get(pos, ()):
                 for operation in operations(frame, instr):
                     if costs.differentiates(operation.name):
-                        gradients += often.times
-                        total.derives = max(total.derives, often.copies)
+                        doing.gradients += often.times
+                        own.derives = max(own.derives, often.copies)
                     if costs.applies(operation.name):
-                        applied.append((often.times, operation.owner))
-                        total.updates += often.copies
-                    total.add(self._done_by(operation), often, operation.share)
+                        doing.applied.append((often.times, operation.owner))
+                        own.updates += often.copies
+                    own.add(self._done_by(operation), often, operation.share)
         alternatives = self.alternatives(frame)
         for (pos, callee), how in frame.calls.items():
-            if loop is not None and loop not in around.get(pos, ()):
-                continue
-            times = self.times(frame, pos, how)
-            inner = self._work.get(callee)
-            if times and inner is not None:
-                total.add(self._as_called(callee, inner), self._often(frame, pos, times), 1 / alternatives[pos, how])
-        if gradients:
-            total = _differentiated(total, gradients)
-        trained = max(total.variables, 2.0)
-        for times, optimizer in applied:
-            total.dispatches += times * (costs.APPLY + costs.apply_variable(optimizer) * trained)
-            total.operations += times * costs.GRAPH_APPLY_VARIABLE * trained
-            total.elements += times * costs.APPLY_WRITES * total.weights
-        return total
+            if loop is None or loop in around.get(pos, ()):
+                times = self.times(frame, pos, how)
+                if times:
+                    doing.calls.append((callee, self._often(frame, pos, times), 1 / alternatives[pos, how]))
+        return doing
 
     def _done_by(self, operation: Operation) -> Work:
         """What an operation does: its own work, and that of the layers of a model that the library runs."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Func, Obj, Stream, Wrapper
+from hybridize.domain.session import cached
 from hybridize.facts.evidence import call_step, tells
 from hybridize.facts.model import Evidence, Fact, Ternary, Told
 from hybridize.facts.origins import calls_at
@@ -15,8 +16,11 @@ from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code
 
 
-def components(frames: Iterable[Frame]) -> list[list[Frame]]:
-    """Strongly connected components of the call graph, callees first (Tarjan, without recursion)."""
+def components(frames: Iterable[Frame], known: Collection[Frame] = ()) -> list[list[Frame]]:
+    """Strongly connected components of the call graph, callees first (Tarjan, without recursion).
+
+    What is `known` is left out, with what only that calls.
+    """
     index: dict[Frame, int] = {}
     low: dict[Frame, int] = {}
     on_stack: set[Frame] = set()
@@ -25,7 +29,7 @@ def components(frames: Iterable[Frame]) -> list[list[Frame]]:
     for root in frames:
         if root in index:
             continue
-        work: list[tuple[Frame, list[Frame]]] = [(root, _callees(root))]
+        work: list[tuple[Frame, list[Frame]]] = [(root, _callees(root, known))]
         index[root] = low[root] = len(index)
         stack.append(root)
         on_stack.add(root)
@@ -37,7 +41,7 @@ def components(frames: Iterable[Frame]) -> list[list[Frame]]:
                     index[callee] = low[callee] = len(index)
                     stack.append(callee)
                     on_stack.add(callee)
-                    work.append((callee, _callees(callee)))
+                    work.append((callee, _callees(callee, known)))
                 elif callee in on_stack:
                     low[frame] = min(low[frame], index[callee])
                 continue
@@ -56,17 +60,18 @@ def components(frames: Iterable[Frame]) -> list[list[Frame]]:
     return result
 
 
-def _callees(frame: Frame) -> list[Frame]:
-    return list(dict.fromkeys([callee for _, callee in frame.calls]))
+def _callees(frame: Frame, known: Collection[Frame]) -> list[Frame]:
+    found = dict.fromkeys([callee for _, callee in frame.calls])
+    return [callee for callee in found if callee not in known] if known else list(found)
 
 
-def reachable(frame: Frame) -> set[Frame]:
-    """The frames that a call of this one may run, itself included."""
+def reachable(frame: Frame, known: Collection[Frame] = ()) -> set[Frame]:
+    """The frames that a call of this one may run, itself included; not what is `known`, and what only that calls."""
     seen = {frame}
     todo = [frame]
     while todo:
         for _, callee in todo.pop().calls:
-            if callee not in seen:
+            if callee not in seen and callee not in known:
                 seen.add(callee)
                 todo.append(callee)
     return seen
@@ -152,6 +157,7 @@ def _is_mapped(frame: Frame, position: int, code: Code) -> bool:
     return given
 
 
+@cached
 def has_own_gradient(code: Code) -> bool:
     """Whether a function is under `tf.custom_gradient`: beside its result it returns the function that derives it."""
     return any("custom_gradient" in ast.unparse(node) for node in code.decorators)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from hybridize.domain.objects import NONE, Class, Func, Inst, Lib, LibInst, Obj, Prim, Tensor, Unknown
+from hybridize.domain.session import cached
 from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.words import OF_CLASSES
 from hybridize.facts.callgraph import has_own_gradient
@@ -139,6 +140,7 @@ class Likely:
         return found
 
 
+@cached
 def _is_gradient(code: Code) -> bool:
     """Whether TensorFlow calls a function with gradients: one that a `tf.custom_gradient` returns, or is registered."""
     if any("RegisterGradient" in ast.unparse(node) for node in code.decorators):

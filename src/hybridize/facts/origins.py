@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import (
+    BOTTOM,
     Bound,
     Cell,
     Class,
@@ -22,7 +23,7 @@ from hybridize.domain.objects import (
     Tup,
     Value,
 )
-from hybridize.domain.session import Table
+from hybridize.domain.session import Table, cached
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -277,29 +278,32 @@ def _is_copied(frame: Frame, slot: int) -> bool:
 def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int] | None:
     """The slots that a call passes for a parameter; None where that cannot be told."""
     instr = call_at(frame.code, pos)
-    if (
-        instr is None
-        or any(starred for _, starred in instr.arguments)
-        or any(name is None for name, _ in instr.keywords)
-    ):
+    if instr is None:
         return None
+    for _, starred in instr.arguments:
+        if starred:
+            return None
+    func: Value = frame.vals[instr.function] or BOTTOM
+    called_as = _called_as(func, callee.code)
     param = callee.code.params[index]
-    read = _property_read(frame, pos, callee, index, instr)
-    if read is not None:
-        return read
+    read = _property_read(frame, pos, callee, index) if called_as == _CLASS else None
+    named = None
     for name, slot in instr.keywords:
-        if name == param.name:
-            return [slot]
-    func = frame.vals[instr.function] or frozenset()
+        if name is None:
+            return None
+        if name == param.name and named is None:
+            named = [slot]
+    if read is not None or named is not None:
+        return read if read is not None else named
     offset = 0
-    if any(isinstance(o, Class) for o in func):
+    if called_as == _CLASS:
         offset = 1
-    elif any(isinstance(o, Bound) and isinstance(o.func, Func) and o.func.code is callee.code for o in func):
+    elif called_as == _BOUND:
         offset = 1
         if index == 0:
             made = definitions(frame.code).get(instr.function)
             return [made.owner] if isinstance(made, ir.Attr) else None
-    elif not any(isinstance(o, Func) and o.code is callee.code for o in func):
+    elif called_as != _ITSELF:
         # An object that is called is the receiver itself; what a layer is given may be made a tensor on the way.
         called = index == 0 and bool(callee.args) and all(isinstance(o, Inst) and o in callee.args[0] for o in func)
         return [instr.function] if called and func else None
@@ -310,15 +314,27 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
     return [instr.arguments[index - offset][0]] if index - offset < len(instr.arguments) else None
 
 
-def _property_read(frame: Frame, pos: int, callee: Frame, index: int, call: ir.Call) -> list[int] | None:
-    """The receiver of a property that is read at the place of a call, as in `Reading(x).level`; None for a call."""
+def _property_read(frame: Frame, pos: int, callee: Frame, index: int) -> list[int] | None:
+    """The receiver of a property that is read where a class is called, as in `Reading(x).level`; None for a call."""
     if callee.code.name in ("__init__", "__new__", "__call__") or index:
-        return None
-    func = frame.vals[call.function] or frozenset()
-    if not any(isinstance(o, Class) for o in func):
         return None
     reads = [i for i in index_of(frame.code).at(pos) if isinstance(i, ir.Attr) and i.name == callee.code.name]
     return [i.owner for i in reads] or None
+
+
+_CLASS: Final = "class"
+_BOUND: Final = "bound"
+_ITSELF: Final = "itself"
+
+
+@cached
+def _called_as(func: Value, code: Code) -> str:
+    """What of a callee runs a function: a class, the function bound or itself; empty for anything else."""
+    if any(isinstance(o, Class) for o in func):
+        return _CLASS
+    if any(isinstance(o, Bound) and isinstance(o.func, Func) and o.func.code is code for o in func):
+        return _BOUND
+    return _ITSELF if any(isinstance(o, Func) and o.code is code for o in func) else ""
 
 
 def _is_module(frame: Frame, slot: int) -> bool:

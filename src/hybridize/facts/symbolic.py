@@ -99,7 +99,8 @@ class Symbolic:
     def __init__(self) -> None:
         self._masks: dict[Frame, dict[int, int]] = {}
         self._returns: dict[Frame, int] = {}
-        self._transfers: dict[Code, list[tuple[Any, Instr]]] = {}
+        self._transfers: dict[Code, tuple[bool, list[tuple[Any, Instr]]]] = {}
+        self._filled: set[Frame] = set()  # that give containers what makes them symbolic, by calls
 
     def instructions(self, code: Code) -> list[Instr]:
         """All instructions of a code in order, nested ones included."""
@@ -170,16 +171,19 @@ class Symbolic:
             found = self._masks[frame] = {}
             for i, param in enumerate(frame.code.params):
                 found[param.slot] = parameter_bit(i)
-            transfers = self._transfers.get(frame.code)
-            if transfers is None:
+            known = self._transfers.get(frame.code)
+            if known is None:
                 flat = index_of(frame.code).flat
-                transfers = [(TRANSFER[type(instr)], instr) for instr in flat if type(instr) not in CARRIES_NOTHING]
-                self._transfers[frame.code] = transfers
+                known = self._transfers[frame.code] = (
+                    any(type(instr) in _LEADS_BACK for instr in flat),
+                    [(TRANSFER[type(instr)], instr) for instr in flat if type(instr) not in CARRIES_NOTHING],
+                )
+            leads_back, transfers = known
             for _ in range(_SWEEPS):
                 before = sum(found.values())
                 for handler, instr in transfers:
                     handler(self, frame, found, instr)
-                if sum(found.values()) == before:
+                if sum(found.values()) == before or not (leads_back or frame in self._filled):
                     break
         return found
 
@@ -293,8 +297,9 @@ class Symbolic:
         if (pos in frame.ops or _makes_tensors(functions)) and holds_tensor(frame.vals[dst], arrays=False):
             mask |= OPERATION
         receiver = self._receiver(frame, func)
-        if receiver >= 0 and any(isinstance(o, Container) for o in frame.vals[receiver] or ()):
+        if receiver >= 0 and given and any(isinstance(o, Container) for o in frame.vals[receiver] or ()):
             _add(masks, receiver, given)
+            self._filled.add(frame)
         _add(masks, dst, mask)
 
     def _receiver(self, frame: Frame, slot: int) -> int:
@@ -335,6 +340,8 @@ TRANSFER: Final[dict[type[Instr], _Mask]] = {
     ir.SetItem: Symbolic._store,
     ir.Call: Symbolic._call,
 }
+#: What may bring something into a slot that is read before: another sweep has to follow.
+_LEADS_BACK: Final = frozenset({ir.Loop, ir.SetCell, ir.SetAttr, ir.SetItem, ir.Append, ir.Put})
 #: What brings nothing symbolic into a slot by itself: definitions, control, names (`Symbolic._frame` sees to results).
 CARRIES_NOTHING: Final = frozenset(
     {ir.Global, ir.SetGlobal, ir.SetCell, ir.SetName, ir.DelGlobal, ir.DelCell, ir.DelLocal}

@@ -32,6 +32,7 @@ from hybridize.library.costs import BATCH, BATCHES, HELD, ITERATIONS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Block, Code
+from hybridize.program.operands import NESTED
 
 #: The share of the runs in which a branch is taken: one of two, and one without alternative inside of a loop (which is
 #: mostly "now and then").
@@ -46,7 +47,7 @@ _AROUND: Final = frozenset(f"builtins.{name}" for name in ("enumerate", "zip", "
 _DOING: Final = (Bound, Class, Func, Lib, LibInst)
 #: What may compute.
 Calculating: TypeAlias = ir.Call | ir.Binary | ir.Inplace | ir.Unary | ir.Compare | ir.Item
-_CALCULATES: Final = (ir.Call, ir.Binary, ir.Inplace, ir.Unary, ir.Compare, ir.Item)
+_CALCULATES: Final = frozenset({ir.Call, ir.Binary, ir.Inplace, ir.Unary, ir.Compare, ir.Item})
 
 
 class Places:
@@ -63,8 +64,12 @@ class Places:
 
     def _block(self, block: Block, loops: tuple[ir.Loop, ...], share: float) -> None:
         for instr in block:
-            if isinstance(instr, _CALCULATES):
-                self._note(instr, loops, share)
+            kind = type(instr)
+            if kind in _CALCULATES:
+                self._note(instr, loops, share)  # type: ignore[arg-type]  # one of them
+            elif kind not in NESTED:
+                if loops or share != 1.0:
+                    self._surround(instr.position, loops, share)
             elif isinstance(instr, ir.If):
                 both = bool(instr.then) and bool(instr.orelse)
                 inner = share * (_HALF if both or not loops else _NOW_AND_THEN)
@@ -78,8 +83,6 @@ class Places:
                 self._block(instr.orelse, loops, share)
             elif isinstance(instr, ir.Try):
                 self._try(instr, loops, share)
-            elif loops or share != 1.0:
-                self._surround(instr.position, loops, share)
 
     def _try(self, statement: ir.Try, loops: tuple[ir.Loop, ...], share: float) -> None:
         for part in (statement.body, statement.orelse, statement.join, statement.final):

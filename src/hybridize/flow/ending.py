@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from math import inf
 from typing import Final
 
 from hybridize.domain.objects import Bound, Class, Func, Lib, LibInst, Obj, Value, Wrapper
@@ -47,12 +48,19 @@ def refuses(engine: Engine, frame: Frame, instr: ir.Call, target: Value) -> bool
 
     What is unpacked is not counted: it may hold what other calls of the same code have given.
     """
-    if any(starred for _, starred in instr.arguments) or any(name is None for name, _ in instr.keywords):
-        return False
+    for _, starred in instr.arguments:
+        if starred:
+            return False
     named = {name for name, _ in instr.keywords if name is not None}
+    if len(named) < len(instr.keywords):
+        return False
     for obj in target:
         code, given = _refusing(engine, frame, obj)
-        if code is None or not _is_refused(code, given + len(instr.arguments), named):
+        if code is None:
+            return False
+        number = given + len(instr.arguments)
+        least, most = _taken(code)
+        if (not named and least <= number <= most) or not _is_refused(code, number, named):
             return False
     return _is_certain(frame, instr.position)
 
@@ -60,21 +68,24 @@ def refuses(engine: Engine, frame: Frame, instr: ir.Call, target: Value) -> bool
 def never_returns(engine: Engine, frame: Frame, pos: int, target: Value) -> bool:
     """Whether all that a call has just gone to ends the program, raises, or ends in calls that do not come back."""
     for obj in target:
+        func = obj.func if isinstance(obj, Bound) else obj
+        if isinstance(func, Func) and not _has_ended(frame.sites.get((pos, func))):
+            return False  # as most calls: what is around the function does not matter
         if _ends_program(obj):
             continue
         found = _function(engine, frame, obj)
-        callee = frame.sites.get((pos, found[2])) if found is not None else None
-        if (
-            callee is None
-            or not callee.ended
-            or callee.ret
-            or callee.running
-            or callee.stuck
-            or callee.code.is_generator
-            or callee.code.is_async
-        ):
+        if found is None or not _has_ended(frame.sites.get((pos, found[2]))):
             return False
     return _is_certain(frame, pos)
+
+
+def _has_ended(callee: Frame | None) -> bool:
+    """Whether what a call has just gone to is done, and has not come back."""
+    return (
+        callee is not None
+        and callee.ended
+        and not (callee.ret or callee.running or callee.stuck or callee.code.is_generator or callee.code.is_async)
+    )
 
 
 @cached
@@ -155,6 +166,7 @@ def _function(engine: Engine, frame: Frame, obj: Obj) -> tuple[Code, int, Func] 
     return (only.code, 1, only) if isinstance(only, Func) and _is_plain(only.code) else None
 
 
+@cached
 def _is_plain(code: Code) -> bool:
     """Whether nothing is around a function that may give it other arguments, or stand in its place, when called.
 
@@ -180,6 +192,16 @@ def _returned(outer: Code) -> frozenset[str]:
     """The names in what a function returns or yields."""
     given = [n.value for n in walk(outer.node) if isinstance(n, _GIVING)] if outer.node is not None else []
     return frozenset(n.id for value in given if value is not None for n in walk(value) if isinstance(n, ast.Name))
+
+
+@cached
+def _taken(code: Code) -> tuple[float, float]:
+    """How many arguments a function takes at least and at most where none is named."""
+    places = [p for p in code.params if p.kind in ("positional", "normal")]
+    least = max((i + 1 for i, p in enumerate(places) if not p.has_default), default=0)
+    needs_names = any(p.kind == "keyword" and not p.has_default for p in code.params)
+    more = any(p.kind == "varargs" for p in code.params)
+    return inf if needs_names else least, inf if more else len(places)
 
 
 def _is_refused(code: Code, given: int, named: set[str]) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from hybridize.domain.objects import (
     BASES,
     NONE,
@@ -28,29 +26,33 @@ from hybridize.flow.frames import Frame
 from hybridize.flow.parts import Parts
 from hybridize.library import registry
 from hybridize.library.annotations import ALIAS, alias_parts, is_union
-from hybridize.library.types import TYPE_NAMES, is_instance
-
-MAYBE: Final = (True, True)
-YES: Final = (True, False)
-NO: Final = (False, True)
+from hybridize.library.types import MAYBE, NO, TYPE_NAMES, YES, is_instance
 
 
-def matches(engine: Parts, frame: Frame, obj: Obj, kinds: Value) -> tuple[bool, bool]:
-    """(may be an instance of one of the types, may not be)."""
-    types = _flatten(engine, frame, kinds)
+def narrowed(engine: Parts, frame: Frame, value: Value, kinds: Value, polarity: bool) -> Value:
+    """The objects of a value that may (not) be instances of a type."""
+    types = _flatten(kinds)
     if types is None:
-        return MAYBE
+        return value
+    asked = 0 if polarity else 1
+    return frozenset([obj for obj in value if _matches_any(engine, frame, obj, types)[asked]])
+
+
+def _matches_any(engine: Parts, frame: Frame, obj: Obj, types: list[Obj]) -> tuple[bool, bool]:
+    """(may be an instance of one of the types, may not be)."""
     if isinstance(obj, Inst):
         engine.cells.read(frame, obj.cls.absent(BASES))
-    answers = [_matches_one(obj, kind, engine) for kind in types]
-    if YES in answers:
-        return YES
-    if MAYBE in answers:
-        return MAYBE
-    return NO
+    found = NO
+    for kind in types:
+        answer = _matches_one(obj, kind)
+        if answer == YES:
+            return YES
+        if answer == MAYBE:
+            found = MAYBE
+    return found
 
 
-def _flatten(engine: Parts, frame: Frame, kinds: Value) -> list[Obj] | None:
+def _flatten(kinds: Value) -> list[Obj] | None:
     """The types of a type, tuple of types, or union; None if some is not known."""
     out: list[Obj] = []
     if len(kinds) != 1:
@@ -58,7 +60,7 @@ def _flatten(engine: Parts, frame: Frame, kinds: Value) -> list[Obj] | None:
     (obj,) = kinds
     if isinstance(obj, Tup):
         for item in obj.items:
-            inner = _flatten(engine, frame, item)
+            inner = _flatten(item)
             if inner is None:
                 return None
             out += inner
@@ -66,11 +68,11 @@ def _flatten(engine: Parts, frame: Frame, kinds: Value) -> list[Obj] | None:
     if isinstance(obj, (Class, Lib)):
         return [obj]
     if isinstance(obj, Wrapper) and obj.kind == ALIAS and is_union(obj):
-        return _flatten(engine, frame, tup(alias_parts(obj)).value)
+        return _flatten(tup(alias_parts(obj)).value)
     return None
 
 
-def _matches_one(obj: Obj, kind: Obj, engine: Parts) -> tuple[bool, bool]:
+def _matches_one(obj: Obj, kind: Obj) -> tuple[bool, bool]:
     if isinstance(kind, Class):
         if isinstance(obj, Inst):
             if kind in obj.cls.mro:

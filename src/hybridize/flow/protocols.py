@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, NONE, Class, Inst, Lib, Lit, Obj, Prim, Stream, Tensor, Tup, Value, unknown
+from hybridize.domain.objects import BOTTOM, NONE, Class, Inst, Lib, Lit, Prim, Stream, Tensor, Tup, Value, unknown
 from hybridize.flow.attributes import Attributes
 from hybridize.flow.cells import Cells
 from hybridize.flow.frames import INSTANCES, Frame
-from hybridize.flow.narrowing import matches
+from hybridize.flow.narrowing import narrowed
 from hybridize.flow.parts import Parts
 from hybridize.library.defaults import context_value
 from hybridize.library.spec import Call
@@ -65,12 +65,7 @@ class Protocols:
 
     def narrow(self, frame: Frame, value: Value, kinds: Value, polarity: bool) -> Value:
         """The objects of a value that may (not) be instances of a type."""
-        kept: list[Obj] = []
-        for obj in value:
-            may, may_not = matches(self.engine, frame, obj, kinds)
-            if may if polarity else may_not:
-                kept.append(obj)
-        return frozenset(kept)
+        return narrowed(self.engine, frame, value, kinds, polarity)
 
     def match_position(self, frame: Frame, value: Value, index: int, pos: int) -> Value:
         """What a class pattern's positional part captures."""

@@ -256,11 +256,15 @@ class Bench:
 
     def instances(self, owner: Inst) -> set[Heap]:
         """The instances of the same class, of its subclasses and of its own bases."""
-        related: set[Heap] = set()
-        for cls, found in self.project.solution.world.instances.items():
-            if owner.cls in cls.mro or cls in owner.cls.mro:
-                related.update(found)
-        return related | {owner}
+
+        def look() -> set[Heap]:
+            related: set[Heap] = set()
+            for cls, found in self.project.solution.world.instances.items():
+                if owner.cls in cls.mro or cls in owner.cls.mro:
+                    related.update(found)
+            return related
+
+        return self.project.shared(("instances", owner.cls), look) | {owner}
 
     def call_sites(self, code: Code) -> list[tuple[Code, int]] | None:
         """The places that call a function directly; None where it may be called from elsewhere, or by other means."""

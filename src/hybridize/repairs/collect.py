@@ -205,6 +205,7 @@ def _reasons(function: FunctionView) -> Iterator[Reason]:
     """The side effects that tracing alters, at every place that has one."""
     effects = function.project.effects
     for frame in function.frames:
+        alike: dict[tuple[str, str], list[Reason]] | None = None
         for reason in effects.of(frame).values():
             # What the analysis cannot see into it assumes harmless, or says so once the rest is repaired.
             unseen = reason.effect.kind in OPAQUE or is_unclear(reason)
@@ -212,16 +213,18 @@ def _reasons(function: FunctionView) -> Iterator[Reason]:
                 continue
             yield reason
             if reason.effect.target is None:
-                yield from _alike(frame, reason)
+                alike = _alike(frame) if alike is None else alike
+                same = alike.get((reason.effect.kind, reason.effect.detail), ())
+                yield from (each for each in same if each.effect is not reason.effect)
 
 
-def _alike(frame: Frame, reason: Reason) -> Iterator[Reason]:
-    """The same effect on the outside world at other places: a summary names one of them."""
-    effect = reason.effect
+def _alike(frame: Frame) -> dict[tuple[str, str], list[Reason]]:
+    """The effects of the same kind on the outside world at all places: a summary names one of them."""
+    found: dict[tuple[str, str], list[Reason]] = {}
     for each in sorted(reachable(frame), key=lambda f: f.uid):
-        for other in each.effects.values():
-            if (other.kind, other.detail) == (effect.kind, effect.detail) and other is not effect:
-                yield Reason(other, each, ())
+        for effect in each.effects.values():
+            found.setdefault((effect.kind, effect.detail), []).append(Reason(effect, each, ()))
+    return found
 
 
 def _answers(repair: Repair, change: Change, cause: Cause) -> bool:

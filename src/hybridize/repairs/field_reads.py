@@ -11,7 +11,7 @@ from hybridize.library.index.lookup import lookup
 from hybridize.program.ir import Code
 from hybridize.regex import regex
 from hybridize.repairs.bench import NOTHING, Bench
-from hybridize.repairs.fields import Use, kind_of_use, owned_by_another, receiver, says_name
+from hybridize.repairs.fields import Use, kind_of_use, owned_by_another, paths_with_field, receiver
 from hybridize.repairs.model import NotOffered
 from hybridize.repairs.text import SourceFile
 
@@ -46,13 +46,11 @@ def all_uses(bench: Bench, owners: set[Heap], name: str) -> list[Use]:
 
 def _files(bench: Bench, name: str) -> Iterator[SourceFile]:
     """The files that have a name as an attribute or a string; notebooks, too, which are not rewritten."""
-    for module in bench.project.solution.program.modules.values():
-        text = module.text.text if module.text is not None else ""
-        if name in text and says_name(bench, module.code.path, text, name):
-            file = readable(bench, module.code.path)
-            if file is None:
-                raise NotOffered(f"{module.code.path} cannot be read")
-            yield file
+    for path in paths_with_field(bench, name):
+        file = readable(bench, path)
+        if file is None:
+            raise NotOffered(f"{path} cannot be read")
+        yield file
 
 
 def readable(bench: Bench, path: str) -> SourceFile | None:

@@ -125,17 +125,21 @@ def _files(bench: Bench, name: str) -> Iterator[SourceFile]:
 
 def _files_with_field(bench: Bench, name: str) -> Iterator[SourceFile]:
     """The files whose text has a name as that of an attribute, or as a string."""
-    for module in bench.project.solution.program.modules.values():
-        text = module.text.text if module.text is not None else ""
-        if name in text and says_name(bench, module.code.path, text, name):
-            file = bench.file(module.code.path)
-            if file is not None:
-                yield file
+    for path in paths_with_field(bench, name):
+        file = bench.file(path)
+        if file is not None:
+            yield file
 
 
-def says_name(bench: Bench, path: str, text: str, name: str) -> bool:
-    """Whether a file's text has a name as that of an attribute, or as a string."""
-    return name in _names_said(bench, path, text)
+def paths_with_field(bench: Bench, name: str) -> list[str]:
+    """The same by their paths, notebooks too."""
+
+    def look() -> list[str]:
+        modules = [m for m in bench.project.solution.program.modules.values() if m.text is not None]
+        texts = [(m.code.path, m.text.text) for m in modules if m.text is not None and name in m.text.text]
+        return [path for path, text in texts if name in _names_said(bench, path, text)]
+
+    return bench.project.shared(("files with field", name), look)
 
 
 def _names_said(bench: Bench, path: str, text: str) -> frozenset[str]:

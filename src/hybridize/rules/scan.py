@@ -126,6 +126,7 @@ class Scanner:
     def _ask(self, function: FunctionView, rules: list[Rule], gathered: _Gathered) -> None:
         """What rules say of the function itself."""
         self._each()
+        function.known_callers = list(function.callers())
         for rule in rules:
             assert rule.root is not None
             try:  # not `_guarded`: one generator more for each rule and function
@@ -134,6 +135,7 @@ class Scanner:
             except Exception as error:
                 for hit in self._failed(rule, function.code, error):
                     gathered.add(_root_result(function, rule, hit))
+        function.known_callers = None
 
     def _gathered(self, function: FunctionView) -> _Gathered:
         """What the extent of a function carries."""

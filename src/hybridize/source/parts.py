@@ -17,6 +17,7 @@ from hybridize.regex import regex
 from hybridize.source.model import FileRef, SourceError
 from hybridize.source.names import ImportTable
 from hybridize.source.spacing import Spacing, spacing
+from hybridize.source.syntax import walk
 
 #: An import as it is written: dotted name, dots in front of it, and the name that is taken from there (or empty).
 Written: TypeAlias = tuple[str, int, str]
@@ -51,7 +52,7 @@ def outline(tree: ast.Module, text: str, *, spaced: bool = False) -> Outline:
         else:
             functions += isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     if _BY_NAME.search(text) is not None:
-        for each in ast.walk(tree):
+        for each in walk(tree):
             if isinstance(each, ast.Constant) and isinstance(each.value, str):
                 rest = each.value.lstrip(".")
                 if _DOTTED.fullmatch(rest):

@@ -18,6 +18,7 @@ from hybridize.flow.frames import Frame
 from hybridize.library.dialect import LAYERS
 from hybridize.program import ir
 from hybridize.program.index import index_of
+from hybridize.program.ir import Code
 from hybridize.tracing.building import is_built, owns_weights
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
@@ -74,18 +75,18 @@ class Walk:
         self.built: set[Obj] = set(built)
         self._seen: set[Frame] = set()
 
-    def reads(self, frame: Frame, names: Set[str]) -> Iterator[tuple[Frame, ir.Attr, Obj]]:
+    def reads(self, frame: Frame, names: frozenset[str]) -> Iterator[tuple[Frame, ir.Attr, Obj]]:
         """The places where one of some attributes is read of what is lazy and not built by then."""
         if frame in self._seen or len(self._seen) > _STEPS:
             return
         self._seen.add(frame)
         callees = self._callees(frame)
-        for instr in self.project.symbolic.instructions(frame.code):
-            if isinstance(instr, ir.Attr) and instr.name in names:
+        for instr in self.project.shared(("reads or calls", names, frame.code), lambda: _asking(frame.code, names)):
+            if isinstance(instr, ir.Attr):
                 for obj in frame.vals[instr.owner] or ():
                     if is_lazy(self.project, obj) and not self.is_run(obj):
                         yield frame, instr, obj
-            elif isinstance(instr, ir.Call):
+            else:
                 for callee in callees.pop(instr.position, ()):
                     yield from self.reads(callee, names)
                 self._run(frame, instr)
@@ -129,6 +130,11 @@ class Walk:
         return False
 
 
+def _asking(code: Code, names: frozenset[str]) -> list[ir.Attr | ir.Call]:
+    """The calls of a function, and where it reads one of some attributes, in order."""
+    return [i for i in index_of(code).flat if isinstance(i, ir.Call) or (isinstance(i, ir.Attr) and i.name in names)]
+
+
 def early(project: ProjectView) -> frozenset[Obj]:
     """What is run while objects are constructed, before anything calls their methods."""
 
@@ -157,7 +163,7 @@ def before(function: FunctionView) -> frozenset[Obj]:
     return found or frozenset()
 
 
-def _mentions(frame: Frame, names: Set[str]) -> bool:
+def _mentions(frame: Frame, names: frozenset[str]) -> bool:
     return any(name in index_of(frame.code).attributes for name in names)
 
 

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.calls import BY_OTHERS, BY_PROGRAM, UNORDERED, How
 from hybridize.domain.nesting import held, taken_apart
-from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Wrapper
+from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Value, Wrapper
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.domain.words import CONSTRUCTORS
 from hybridize.facts.causes import argument_slot
@@ -44,6 +44,8 @@ _MOST: Final = 1e9
 #: So many turns has a loop of unknown length, where it shall not speak against a graph.
 _LONG: Final = 200.0
 _DEPTH: Final = 3
+#: What runs of roots are kept knows of about so many frames, altogether.
+_KEPT: Final = 500_000
 #: Library objects that are told apart by identity.
 _LIBRARY: Final = (*LAYERS, "keras.optimizers.", "keras.losses.")
 #: Library classes whose objects arrive in parts, or as tensors.
@@ -60,6 +62,8 @@ _Site: TypeAlias = "tuple[Code, int]"
 _Often: TypeAlias = "dict[Frame, float]"
 #: How often a place runs in one call of its frame.
 _Runs: TypeAlias = "Callable[[Frame, int], float]"
+#: What a frame calls: how often the place runs, how often that is by others, and the frames that are turns there.
+_Called: TypeAlias = "tuple[Frame, float, float, int]"
 
 
 @dataclass(slots=True)
@@ -87,6 +91,10 @@ class Lifetimes:
                 (c, None) for (_, c), how in frame.calls.items() if how in BY_PROGRAM and not self._tests(c)
             )
         self._bodies = bodies
+        self._kept_calls: dict[Frame, list[_Called]] = {}
+        self._symbolic: dict[Value, bool] = {}
+        self._runs_known: dict[Frame, _Often] = {}
+        self._frames_known = 0
         self._order = list(reversed(project.extents.components))
         self.closed = self._spread(dict.fromkeys(bodies, 1.0), self._order)
         self.open = self._spread(dict.fromkeys(self.roots, 1.0), self._order)
@@ -108,29 +116,57 @@ class Lifetimes:
             for cell in owner.fields.values() if isinstance(owner, LibInst) else ():
                 found.update(o for o in held(cell.value, _DEPTH, parts) if isinstance(o, (Inst, LibInst)))
         for frame in (f for frames in self.project.solution.frames.values() for f in frames):
-            for caller, pos in frame.incoming:
-                if caller is not None and frame.args and _is_of_functional_model(caller, pos):
-                    found.update(o for o in frame.args[0] if isinstance(o, Inst))
+            called = [o for o in frame.args[0] if isinstance(o, Inst) and o not in found] if frame.args else []
+            if called and any(c is not None and self._is_of_functional_model(c, pos) for c, pos in frame.incoming):
+                found.update(called)
         return frozenset(found)
 
-    def _spread(self, often: _Often, order: list[list[Frame]], runs: _Runs | None = None) -> _Often:
+    def _is_of_functional_model(self, caller: Frame, pos: int) -> bool:
+        """Whether a call is given a symbolic tensor of Keras: the model that comes of it keeps what is called."""
+        slots = [slot for call in index_of(caller.code).calls.get(pos, ()) for slot in arguments(call)]
+        return any(self._holds_symbolic(value) for slot in slots if (value := caller.vals[slot]))
+
+    def _holds_symbolic(self, value: Value) -> bool:
+        found = self._symbolic.get(value)
+        if found is None:
+            objects = held(value, _DEPTH, parts)
+            found = self._symbolic[value] = any(isinstance(o, Tensor) and o.kind == SYMBOLIC for o in objects)
+        return found
+
+    def _spread(self, often: _Often, order: Iterable[list[Frame]], runs: _Runs | None = None) -> _Often:
         """How often frames run where some do as often as given; callers come first in the order."""
+        calls = self._calls if runs is None else lambda frame: self._called(frame, runs)
         for component in order:
-            members = set(component)
+            members = component if len(component) == 1 else set(component)
             for frame in sorted(component, key=lambda f: f.uid):
-                mine = 0.0 if self._tests(frame) else often.get(frame, 0.0)
-                if mine:
-                    self._calls(frame, mine, members, often, runs or self.counts.runs)
+                mine = often.get(frame, 0.0)
+                if not mine or self._tests(frame):
+                    continue
+                for callee, times, by_others, turns in calls(frame):
+                    if callee not in members:
+                        often[callee] = min(often.get(callee, 0.0) + mine * times * by_others / turns, _MOST)
         return often
 
-    def _calls(self, frame: Frame, mine: float, members: set[Frame], often: _Often, runs: _Runs) -> None:
+    def _calls(self, frame: Frame) -> list[_Called]:
+        """The same for each run of a program, or of what others call: it is asked of most frames again and again."""
+        found = self._kept_calls.get(frame)
+        if found is None:
+            found = self._kept_calls[frame] = self._called(frame, self.counts.runs)
+        return found
+
+    def _called(self, frame: Frame, runs: _Runs) -> list[_Called]:
         # Turns of a loop that are followed one by one are frames of their own, called from one place.
         turns = Counter((pos, callee.code) for pos, callee in frame.calls)
-        for (pos, callee), how in frame.calls.items():
-            if how not in UNORDERED and callee not in members:
-                often_by_others = how in BY_OTHERS and not starts_program(frame, pos)
-                weight = mine * runs(frame, pos) * (ITERATIONS if often_by_others else 1)
-                often[callee] = min(often.get(callee, 0.0) + weight / turns[pos, callee.code], _MOST)
+        return [
+            (
+                callee,
+                runs(frame, pos),
+                ITERATIONS if how in BY_OTHERS and not starts_program(frame, pos) else 1,
+                turns[pos, callee.code],
+            )
+            for (pos, callee), how in frame.calls.items()
+            if how not in UNORDERED
+        ]
 
     def for_each(self, tally: _Tally) -> float:
         """How many calls there are for each object, at most; inf where few objects are made, or nobody sees it."""
@@ -209,10 +245,21 @@ class Lifetimes:
         """How many calls one run of each root makes, and how many objects for them; of those that make any."""
         extents, callers = self.project.extents, self._callers(tally)
         for root in roots:
-            some = extents.of(root)
-            if some & callers:
-                order = list(reversed(list(extents.parts(some))))
-                yield self._ratio(tally, self._spread({root: 1.0}, order))
+            if extents.of(root) & callers:
+                yield self._ratio(tally, self._run_of(root))
+
+    def _run_of(self, root: Frame) -> _Often:
+        """How often frames run in one run of a root: many functions ask for the same ones."""
+        found = self._runs_known.get(root)
+        if found is None:
+            if self._frames_known > _KEPT:
+                self._runs_known.clear()
+                self._frames_known = 0
+            extents = self.project.extents
+            found = self._spread({root: 1.0}, reversed(list(extents.parts(extents.of(root)))))
+            self._runs_known[root] = found
+            self._frames_known += len(found)
+        return found
 
     def _ratio(self, tally: _Tally, often: _Often, runs: _Runs | None = None) -> tuple[float, float]:
         """How many calls there are, and how many objects are made for them."""
@@ -229,13 +276,6 @@ class Lifetimes:
 
     def _runs(self, frame: Frame, pos: int, often: _Often, runs: _Runs) -> float:
         return min(often.get(frame, 0.0) * runs(frame, pos), _MOST) if not self._tests(frame) else 0.0
-
-
-def _is_of_functional_model(caller: Frame, pos: int) -> bool:
-    """Whether a call is given a symbolic tensor of Keras: the model that comes of it keeps what is called."""
-    slots = (slot for call in index_of(caller.code).calls.get(pos, ()) for slot in arguments(call))
-    given = (o for slot in slots for o in held(caller.vals[slot] or (), _DEPTH, parts))
-    return any(isinstance(o, Tensor) and o.kind == SYMBOLIC for o in given)
 
 
 def lifetimes(project: ProjectView) -> Lifetimes:

@@ -3,7 +3,7 @@ two of them make never meets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Final, TypeVar
 
@@ -98,13 +98,10 @@ def may_have_keras_3(function: FunctionView) -> bool:
 
 def _files(project: ProjectView, some: int) -> set[str]:
     """The files of a program: those of what it runs, and what these import."""
-    holds = project.extents.has
-    codes = [c for c, frames in project.solution.frames.items() if any(holds(some, f) for f in frames)]
-    found = {code.path for code in codes}
-    modules = {
-        m.code.path.rpartition("/")[2].partition(".")[0]: m.code for m in project.solution.program.modules.values()
-    }
-    todo = codes
+    extents = project.extents
+    todo = list(dict.fromkeys([frame.code for frame in extents.frames(some) if extents.is_live(frame)]))
+    found = {code.path for code in todo}
+    modules = project.shared("modules by their last names", lambda: _by_name(project))
     while todo:
         named = (modules[part] for part in _imports(todo.pop()) if part in modules)
         new = [code for code in named if code.path not in found]
@@ -113,15 +110,24 @@ def _files(project: ProjectView, some: int) -> set[str]:
     return found
 
 
-def programs_of(function: FunctionView) -> Iterator[int]:
+def _by_name(project: ProjectView) -> dict[str, Code]:
+    modules = [module.code for module in project.solution.program.modules.values()]
+    return {code.path.rpartition("/")[2].partition(".")[0]: code for code in modules}
+
+
+def programs_of(function: FunctionView) -> list[int]:
     """The programs that get to a function."""
-    yield from programs_with(function.project, function.frames)
+    return programs_with(function.project, function.frames)
 
 
-def programs_with(project: ProjectView, frames: Iterable[Frame]) -> Iterator[int]:
+def programs_with(project: ProjectView, frames: Iterable[Frame]) -> list[int]:
     """The programs that get to some contexts of a function."""
     goal = project.extents.set_of(frames)
-    yield from (some for some in programs(project) if some & goal)
+    known: dict[int, list[int]] = project.shared("programs with", dict)
+    found = known.get(goal)
+    if found is None:
+        found = known[goal] = [some for some in programs(project) if some & goal]
+    return found
 
 
 def _imports(code: Code) -> Iterable[str]:

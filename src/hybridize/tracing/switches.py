@@ -95,10 +95,10 @@ def _is_always(value: Value, answer: bool) -> bool:
 def _loaded(project: ProjectView, code: Code) -> set[Frame]:
     """The bodies of the modules that run when the file of a function is imported: its own, and all that it imports."""
     bodies = project.solution.world.module_frames
-    own = [body for body in bodies.values() if body.code.path == code.path]
 
     def find() -> set[Frame]:
-        found, todo = set(own), list(own)
+        todo = [body for body in bodies.values() if body.code.path == code.path]
+        found = set(todo)
         while todo:
             body = todo.pop()
             index = index_of(body.code)

@@ -265,6 +265,8 @@ class FunctionView:
     code: Code
     frames: list[Frame]
     facts: FunctionFacts
+    #: Its call sites, for as long as many rules ask for them one after the other, and nothing is solved in between.
+    known_callers: list[tuple[Frame, int, Frame, How]] | None = None
 
     @property
     def is_hybrid(self) -> bool:
@@ -298,6 +300,9 @@ class FunctionView:
 
         Of a function that is hybrid by `tf.function(f)` those that call the graph, where any is seen to.
         """
+        if self.known_callers is not None:
+            yield from self.known_callers
+            return
         found = [
             (caller, pos, frame, how)
             for frame in self.frames

@@ -322,6 +322,11 @@ def _looks(project: ProjectView) -> dict[Obj, list[tuple[Frame, int]]]:
     return found
 
 
+def _starts_but_tests(project: ProjectView) -> list[Frame]:
+    """Where runs of the program begin that are no tests."""
+    return [frame for frame in starts_of(project) if not project.roles.is_test(frame.code.path)]
+
+
 class _Search:
     """Looks for the places of events in the runs of a program."""
 
@@ -331,7 +336,7 @@ class _Search:
         makers.lead(project, events)
         self.order: Order = order_of(project, events, makers, strict=True)
         events.spread(ranks_of(project))
-        self.starts = [f for f in starts_of(project) if not project.roles.is_test(f.code.path)] if events.every else []
+        self.starts = project.shared("starts but tests", lambda: _starts_but_tests(project)) if events.every else []
 
     def between(self, function: FunctionView, bit: int) -> Witness | None:
         """The call, the write and the next call."""

@@ -147,11 +147,12 @@ def _chosen(call: Call, found: tuple[Choice, ...]) -> list[tuple[Value, list[Val
     """The functions that the arguments may choose, with what of the arguments does."""
     fitting: list[tuple[Choice, list[Value]]] = []
     inside: dict[tuple[int, Value], Value] = {}  # many functions are registered for the same class
+    outside: dict[tuple[int, Value], Value] = {}
     for choice in found:
         given = _fitting(call, choice, inside) if len(choice.kinds) == len(call.args) else None
         if given is not None:
             fitting.append((choice, given))
-    sure = [choice for choice, _ in fitting if _is_sure(call, choice)] if len(fitting) > 1 else []
+    sure = [choice for choice, _ in fitting if _is_sure(call, choice, outside)] if len(fitting) > 1 else []
     return [(c.functions, given) for c, given in fitting if not any(_hides(s, c) for s in sure)]
 
 
@@ -170,12 +171,18 @@ def _fitting(call: Call, choice: Choice, inside: dict[tuple[int, Value], Value])
     return given
 
 
-def _is_sure(call: Call, choice: Choice) -> bool:
+def _is_sure(call: Call, choice: Choice, outside: dict[tuple[int, Value], Value]) -> bool:
     """Whether whatever the arguments are fits."""
-    pairs = zip(call.args, choice.kinds, strict=True)
-    return not any(
-        _OBJECT not in kind and call.engine.protocols.narrow(call.frame, arg, kind, False) for arg, kind in pairs
-    )
+    for key in enumerate(choice.kinds):
+        i, kind = key
+        found = outside.get(key)
+        if found is None:
+            narrow = call.engine.protocols.narrow
+            found = BOTTOM if _OBJECT in kind else narrow(call.frame, call.args[i], kind, False)
+            outside[key] = found
+        if found:
+            return False
+    return True
 
 
 def _hides(special: Choice, other: Choice) -> bool:

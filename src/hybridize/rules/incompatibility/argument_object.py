@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
-from hybridize.domain.calls import DIRECT
+from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import Container, Tup, Value
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
@@ -16,17 +16,26 @@ from hybridize.tracing.untraced import made_untraced, untraced
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 _DEPTH: Final = 3
+#: The calls of a frame: caller, position, how.
+_Sites: TypeAlias = "list[tuple[Frame, int, How]]"
 _BOUND: Final = (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Each argument of each call, and what it holds."""
     seen: set[str] = set()
+    callers: dict[Frame, _Sites] = {}
+    for caller, pos, at, how in function.callers():
+        callers.setdefault(at, []).append((caller, pos, how))
     for frame in function.frames:
+        sites = callers.get(frame, [])
         for i, (param, value) in enumerate(zip(frame.code.params, frame.args, strict=True)):
             if i == 0 and function.facts.kind in _BOUND:
                 continue
-            for said, place in (*_by_value(function, frame, value), *_by_caller(function, frame, i)):
+            for said, place in (
+                *_by_value(function.project, sites, value),
+                *_by_caller(function.project, sites, frame, i),
+            ):
                 message = f"`{param.name}` {said}"
                 if message not in seen:
                     seen.add(message)
@@ -35,10 +44,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                     yield Hit(function.code.position, message, evidence=(here, *called))
 
 
-def _by_value(function: FunctionView, frame: Frame, value: Value) -> Iterator[tuple[str, tuple[str, int] | None]]:
-    found = _within(function.project, value, _DEPTH)
+def _by_value(project: ProjectView, sites: _Sites, value: Value) -> Iterator[tuple[str, tuple[str, int] | None]]:
+    found = _within(project, value, _DEPTH)
     if found:
-        places = sorted({(caller.code.path, pos >> 16) for caller, pos, at, _ in function.callers() if at is frame})
+        places = sorted({(caller.code.path, pos >> 16) for caller, pos, _ in sites})
         for said in found:
             yield said, places[0] if places else None
 
@@ -57,13 +66,14 @@ def _within(project: ProjectView, value: Value, depth: int) -> tuple[str, ...]:
     return found
 
 
-def _by_caller(function: FunctionView, frame: Frame, index: int) -> Iterator[tuple[str, tuple[str, int] | None]]:
-    for caller, pos, at, how in function.callers():
-        if at is frame and how in DIRECT:
-            for slot in _slots(caller, pos, at, index):
-                said = made_untraced(FrameView(function.project, caller), slot)
-                if said is not None:
-                    yield said, (caller.code.path, pos >> 16)
+def _by_caller(
+    project: ProjectView, sites: _Sites, frame: Frame, index: int
+) -> Iterator[tuple[str, tuple[str, int] | None]]:
+    for caller, pos, how in sites:
+        for slot in _slots(caller, pos, frame, index) if how in DIRECT else ():
+            said = made_untraced(FrameView(project, caller), slot)
+            if said is not None:
+                yield said, (caller.code.path, pos >> 16)
 
 
 def _slots(caller: Frame, pos: int, callee: Frame, index: int) -> list[int]:

@@ -54,7 +54,7 @@ def _hit(instr: Instr, short: str) -> Hit:
 def _is_list_of_arrays(view: FrameView, slot: int, within: bool = False) -> bool:
     """Whether a slot holds lists of arrays, of which tracing makes no tensors before; or (`within`) lists of those."""
     value = elements(view.value(slot)) if within else view.value(slot)
-    return not view.symbolic(slot) and bool(value) and all(_holds_in_list(obj, _DEPTH) for obj in value)
+    return bool(value) and all(_holds_in_list(obj, _DEPTH) for obj in value) and not view.symbolic(slot)
 
 
 def _is_list(obj: Obj) -> bool:
