@@ -15,6 +15,8 @@ from hybridize.program.ir import Code
 from hybridize.tracing.processes import programs_with
 from hybridize.tracing.views import ProjectView
 
+#: What makes tensors behave as arrays.
+_NUMPY: Final = "enable_numpy_behavior"
 _ALL: Final = "every hybrid function"
 #: Calls that switch graphs off, and what they run eagerly from then on.
 SWITCHES: Final[Mapping[str, str]] = {
@@ -161,3 +163,12 @@ def _asks_for_main(frame: Frame, slot: int) -> bool:
     if not isinstance(made, ir.Compare):
         return False
     return any(isinstance(o, Lit) and o.const == "__main__" for o in frame.vals[made.right] or ())
+
+
+def behaves_as_numpy(project: ProjectView) -> bool:
+    """Whether the program may give tensors the methods of arrays (`enable_numpy_behavior`)."""
+
+    def find() -> bool:
+        return any(_NUMPY in name for code in project.solution.frames for name in index_of(code).attributes)
+
+    return project.shared("numpy behavior", find)

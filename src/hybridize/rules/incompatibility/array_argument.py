@@ -16,8 +16,9 @@ from hybridize.source.syntax import walk
 from hybridize.tracing.certain import runs_always
 from hybridize.tracing.denoted import denoted
 from hybridize.tracing.generic import choices, is_dispatched
+from hybridize.tracing.switches import behaves_as_numpy
 from hybridize.tracing.values import argument
-from hybridize.tracing.views import FrameView, ProjectView, position_of
+from hybridize.tracing.views import FrameView, position_of
 
 #: What arrays have and tensors have not.
 ATTRIBUTES: Final = frozenset(
@@ -27,8 +28,6 @@ ATTRIBUTES: Final = frozenset(
     "setflags size sort squeeze std strides sum swapaxes take tobytes tofile tolist tostring trace transpose var "
     "view".split()
 )
-#: What gives them to tensors, too.
-_BEHAVIOR: Final = "enable_numpy_behavior"
 #: Functions that turn an array into the tensor that `tf.function` would make of it.
 _CONVERTING: Final = frozenset({"tf.convert_to_tensor", "tf.constant", "tf.identity"})
 #: Functions that ask for the class of what they are given.
@@ -60,18 +59,9 @@ def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
 def _is_given(view: FrameView, slot: int) -> bool:
     """Whether a slot holds an argument that is an array, and never anything else."""
     original = index_of(view.code).original(slot)
-    given = any(param.slot == original for param in view.code.params) and not _behaves_as_numpy(view.project)
+    given = any(param.slot == original for param in view.code.params) and not behaves_as_numpy(view.project)
     value = view.value(slot)
     return given and bool(value) and all(isinstance(o, Tensor) and o.kind == NDARRAY for o in value)
-
-
-def _behaves_as_numpy(project: ProjectView) -> bool:
-    """Whether the program may give tensors the methods of arrays."""
-
-    def find() -> bool:
-        return any(_BEHAVIOR in name for code in project.solution.frames for name in index_of(code).attributes)
-
-    return project.shared("numpy behavior", find)
 
 
 def item(view: FrameView, instr: ir.Item) -> Iterator[Hit]:

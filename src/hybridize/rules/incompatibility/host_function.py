@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.objects import Tensor
 from hybridize.program import ir
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
+from hybridize.tracing.switches import behaves_as_numpy
 from hybridize.tracing.values import arguments, elements, has_tensor, inside, is_dim, own
 from hybridize.tracing.views import FrameView
 
@@ -27,6 +29,10 @@ _NUMBERS: Final = frozenset(
     {f"builtins.{name}" for name in ("round", "chr", "divmod", "hash", "bytes", "bytearray")} | {"itertools.islice"}
 )
 
+#: Functions of NumPy that call the method of that name, which TensorFlow's NumPy behavior gives to tensors: measured
+#: with 2.15 and 2.21, which have no other that works on a symbolic tensor.
+_BY_METHOD: Final = frozenset(f"np.{name}" for name in "mean max min amax amin reshape transpose flip".split())
+
 
 def on_host(name: str) -> bool:
     """Whether a function computes on the host."""
@@ -42,8 +48,16 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
             continue
         needs = _numbers(view, instr) if name in _NUMBERS else _any(view, instr, name)
         if needs:
-            yield Hit(instr.position, f"gives a tensor to `{_spelled(name)}`, which computes on the host", needs)
+            said = f"gives a tensor to `{_spelled(name)}`, which computes on the host"
+            yield Hit(instr.position, said, needs, level=Level.INFO if _asks_tensor(view, instr, name) else None)
         return
+
+
+def _asks_tensor(view: FrameView, instr: ir.Call, name: str) -> bool:
+    """Whether NumPy may ask the tensor itself for what it is to compute, as it asks an array's methods."""
+    first = view.value(instr.arguments[0][0]) if instr.arguments else frozenset()
+    given = bool(first) and all(isinstance(o, Tensor) for o in first)
+    return name in _BY_METHOD and given and behaves_as_numpy(view.project)
 
 
 def _spelled(name: str) -> str:
