@@ -16,7 +16,7 @@ from hybridize.flow.frames import Frame
 from hybridize.library.defaults import holds_tensors
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
-from hybridize.rules.dormant import broken_setting
+from hybridize.rules.dormant import broken_argument, broken_setting
 from hybridize.rules.scan import Scanner
 from hybridize.source import Role
 from hybridize.tracing.contract import open_contract, open_outcome
@@ -94,7 +94,8 @@ class Confidences:
         """How a call of a library's function ends otherwise as a graph, for callers that are not seen."""
         if self.roles.of(code.path) is not Role.LIBRARY:
             return None
-        return open_outcome(self.scanner.view(code, list(self.frames.get(code, ())), facts))
+        frames = list(self.frames.get(code, ()))
+        return open_outcome(self.scanner.view(code, frames, facts)) or broken_argument(self.scanner, code, frames)
 
     def neutral(self, code: Code) -> Evidence | None:
         """That a function's file may run without TensorFlow."""

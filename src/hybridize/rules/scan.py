@@ -6,19 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from hybridize.domain.calls import NOT_TRACED
+from hybridize.domain.objects import Unknown, Value
 from hybridize.facts.dispatch import is_either
 from hybridize.facts.evidence import call_step
 from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.facts.modes import traced_frames
 from hybridize.facts.pruned import Pruned
-from hybridize.facts.symbolic import OPERATION, Symbolic
+from hybridize.facts.symbolic import OPERATION, Symbolic, holds_tensor, parameters_of
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program import ir
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
 from hybridize.rules.dispatch import Dispatch
-from hybridize.rules.model import Confirmed, Doubt, Hit, Level, Rule, RuleHit
+from hybridize.rules.model import Blocks, Confirmed, Doubt, Hit, Level, Rule, RuleHit
 from hybridize.rules.registry import all_rules
 from hybridize.rules.telling import is_guarded, is_merged, told
 from hybridize.source.roles import Roles
@@ -122,6 +123,24 @@ class Scanner:
         gathered = _Gathered()
         self._ask(function, self._bare_rules, gathered)
         return gathered.sorted()
+
+    def hits_at(self, view: FrameView, call: ir.Call) -> Iterator[Hit]:
+        """What rules say against the trace of a call, by a view that knows what stands there: no call may run it."""
+        watchers = next((each for instr, each in self._dispatch.watched(view.code) if instr is call), [])
+        for rule, trigger in (*watchers, *self._dispatch.called(view.value(call.function))):
+            if Blocks.TO_HYBRID in rule.blocks and not rule.opens:
+                hits = self._guarded(rule, None, trigger, view, call)
+                yield from (hit for hit in hits if hit.sure and hit.needs)
+
+    def certain_hits(self, frames: Sequence[Frame]) -> Iterator[Hit]:
+        """What rules say against a trace of some frames that are given tensors, for what else they may be given too."""
+        self._prepare(list(frames))
+        for frame in frames:
+            for carried in self._carried.get(frame, ()):
+                given = [frame.args[i] for i in parameters_of(carried.needs) if i < len(frame.args)]
+                holds = carried.needs & OPERATION or any(holds_tensor(each) or _is_unknown(each) for each in given)
+                if carried.sure and Blocks.TO_HYBRID in carried.rule.blocks and holds:
+                    yield carried.hit
 
     def _ask(self, function: FunctionView, rules: list[Rule], gathered: _Gathered) -> None:
         """What rules say of the function itself."""
@@ -293,6 +312,10 @@ class Scanner:
             if needs:
                 sure = carried.sure and not either
                 yield Carried(carried.rule, carried.hit, carried.frame, needs, (step, *carried.path), sure)
+
+
+def _is_unknown(value: Value) -> bool:
+    return any(isinstance(o, Unknown) for o in value)
 
 
 def _comes_by_chance(frame: Frame) -> bool:
