@@ -74,7 +74,7 @@ class Confidences:
         if facts.reads_variables.value is Ternary.YES:
             said = "it takes no tensor: what it reads besides variables is taken to stay the same"
             return Grounds(Confidence.DECLARED, (Evidence(said, code.path, code.line),))
-        setting = broken_setting(self.scanner, code, frames)
+        setting = broken_setting(self.scanner, self.scanner.view(code, frames, facts))
         if setting is not None:
             return Grounds(Confidence.ASSUMED, (setting,))
         grounds = self._of_calls(code, facts)
@@ -94,8 +94,8 @@ class Confidences:
         """How a call of a library's function ends otherwise as a graph, for callers that are not seen."""
         if self.roles.of(code.path) is not Role.LIBRARY:
             return None
-        frames = list(self.frames.get(code, ()))
-        return open_outcome(self.scanner.view(code, frames, facts)) or broken_argument(self.scanner, code, frames)
+        function = self.scanner.view(code, list(self.frames.get(code, ())), facts)
+        return open_outcome(function) or broken_argument(self.scanner, function)
 
     def neutral(self, code: Code) -> Evidence | None:
         """That a function's file may run without TensorFlow."""

@@ -18,6 +18,7 @@ from hybridize.rules.scan import Scanner
 from hybridize.tracing.dormant import Dormant, DormantView
 from hybridize.tracing.results import OBJECT, REBUILT, REMADE, Part, parts
 from hybridize.tracing.unseen import Given
+from hybridize.tracing.views import FunctionView
 
 #: What a call does that a graph refuses, or does once for each trace.
 _CHANGES: Final = {
@@ -46,15 +47,16 @@ _MADE: Final[dict[type[Instr], str]] = {
 class Breaking:
     """The dormant code of one function that might be decorated, and of what it calls."""
 
-    def __init__(self, scanner: Scanner, code: Code, given: Mapping[Frame, Given], *, strict: bool) -> None:
-        """`given` are the parameters of its frames that get from others what nobody sees.
+    def __init__(self, scanner: Scanner, function: FunctionView, given: Mapping[Frame, Given], *, strict: bool) -> None:
+        """`given` are all frames of its trace, with the parameters that get from others what nobody sees.
 
         With `strict` also what rules find, results and containers count; else effects that library models note alone.
         """
         self.scanner = scanner
+        self.function = function
         self.given = given
         self.strict = strict
-        self.results = _giving(code, given) if strict else set()
+        self.results = _giving(function.code, given) if strict else set()
         self._views: dict[Frame, DormantView] = {}
 
     def of(self, frame: Frame, part: Dormant) -> Iterator[tuple[str, int]]:
@@ -78,25 +80,25 @@ class Breaking:
                 return self._called(view, instr)
             case ir.SetCell() if instr.name in view.code.free:
                 return f"writes the captured variable `{instr.name}`"
-            case ir.SetItem() if _is_outer(view, instr.owner):
+            case ir.SetItem() if self._is_outer(view, instr.owner):
                 return "changes a container from outside"
         return ""
 
     def _called(self, view: DormantView, call: ir.Call) -> str:
         """What rules find at a call, or in what it runs; containers and unknown code that it changes things with."""
         made = index_of(view.code).source(call.function)
-        if isinstance(made, ir.Attr) and _mutates(made.name) and _is_outer(view, made.owner):
+        if isinstance(made, ir.Attr) and _mutates(made.name) and self._is_outer(view, made.owner):
             return f"changes a container from outside with `{made.name}`"
-        hit = next(self.scanner.hits_at(view, call), None)
+        hit = next(self.scanner.hits_at(self.function, view, call), None)
         if hit is not None:
             return hit.message
-        called = view.value(call.function)
-        for code in _codes(called):
-            hit = next(self.scanner.certain_hits(self.scanner.solution.frames.get(code, ())), None)
+        for code in _codes(view.value(call.function)):
+            frames = self.scanner.solution.frames.get(code, ())
+            hit = next(self.scanner.hits_inside(self.function, frames), None)
             if hit is not None:
                 return f"calls `{code.name}`, which {hit.message}"
         unused = call.target not in index_of(view.code).uses
-        given = not called and unused and self._is_given(view, call.function)
+        given = unused and self._is_given(view, call.function)
         return "calls what it is given, for its effect" if given else ""
 
     def _is_given(self, view: DormantView, slot: int) -> bool:
@@ -116,6 +118,17 @@ class Breaking:
             elif isinstance(made, _PARTS):
                 todo += operands(made)[:1]
         return False
+
+    def _is_outer(self, view: DormantView, slot: int) -> bool:
+        """Whether a slot holds a container that existed before the trace; `**options` is made by the call."""
+        if not any(isinstance(o, Container) for o in view.value(slot)):
+            return False
+        params, given = view.code.params, self.given[view.frame]
+        found = roots(view.frame, slot)
+        return any(
+            root in given and params[root].kind not in ("varargs", "kwargs") if isinstance(root, int) else True
+            for root in found
+        )
 
     def _returned(self, view: DormantView, part: Dormant) -> Iterator[tuple[str, int]]:
         """What comes out of the function by way of a part, and of which a graph gives nothing, or something else."""
@@ -177,15 +190,6 @@ def _mutates(method: str) -> bool:
     """Whether a method of lists, dictionaries or sets changes them."""
     found = [registry.method_spec(f"builtins.{kind}", method) for kind in _KINDS]
     return any(each is not None and "mutate" in each[1].effects for each in found)
-
-
-def _is_outer(view: DormantView, slot: int) -> bool:
-    """Whether a slot holds a container that existed before the call; `**options` is made by it."""
-    some = any(isinstance(o, Container) for o in view.value(slot))
-    params = view.code.params
-    return some and any(
-        not isinstance(root, int) or params[root].kind not in ("varargs", "kwargs") for root in roots(view.frame, slot)
-    )
 
 
 def _noted(view: DormantView, instr: Instr) -> str:

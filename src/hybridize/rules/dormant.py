@@ -7,7 +7,7 @@ change these, and run what the analysis has pruned. So do callers of a library t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from hybridize.domain.calls import NOT_TRACED
@@ -24,6 +24,7 @@ from hybridize.rules.breaking import Breaking
 from hybridize.rules.scan import Scanner
 from hybridize.tracing.dormant import Dormant, dormant_parts
 from hybridize.tracing.unseen import Given, unseen
+from hybridize.tracing.views import FunctionView
 
 _FAR: Final = 24
 _NO_VALUE: Final[Value] = frozenset()
@@ -33,20 +34,20 @@ _SETTING: Final = "another setting"
 _Kept: TypeAlias = "Callable[[Frame, ir.Attr | ir.Global | ir.Item], bool]"
 
 
-def broken_setting(scanner: Scanner, code: Code, frames: Sequence[Frame]) -> Evidence | None:
+def broken_setting(scanner: Scanner, function: FunctionView) -> Evidence | None:
     """What another setting would run that a graph refuses or does otherwise; None where nothing is seen."""
-    extended = dict.fromkeys(extent(frames, NOT_TRACED), _NONE_GIVEN)
+    extended = dict.fromkeys(extent(function.frames, NOT_TRACED), _NONE_GIVEN)
 
     def said(frame: Frame, part: Dormant) -> str:
         return _SETTING if _is_setting(frame, part.condition, _is_kept) else ""
 
-    return _broken(scanner, Breaking(scanner, code, extended, strict=False), said)
+    return _broken(scanner, Breaking(scanner, function, extended, strict=False), said)
 
 
-def broken_argument(scanner: Scanner, code: Code, frames: Sequence[Frame]) -> Evidence | None:
+def broken_argument(scanner: Scanner, function: FunctionView) -> Evidence | None:
     """The same of what callers that nobody sees would run, by other arguments or with an object made otherwise."""
     callers = unseen(scanner.project)
-    given = callers.within(frames)
+    given = callers.within(function.frames)
     public = scanner.project.public
 
     def is_offered(frame: Frame, made: ir.Attr | ir.Global | ir.Item) -> bool:
@@ -55,12 +56,11 @@ def broken_argument(scanner: Scanner, code: Code, frames: Sequence[Frame]) -> Ev
 
     def said(frame: Frame, part: Dormant) -> str:
         asked = callers.asked(frame, part.condition, given[frame])
-        names = ", ".join(f"`{frame.code.params[i].name}`" for i in sorted(asked))
-        if names:
-            return f"a call with another {names}"
+        if asked:
+            return f"a call with another {', '.join(f'`{name}`' for name in asked)}"
         return _SETTING if _is_setting(frame, part.condition, is_offered) else ""
 
-    return _broken(scanner, Breaking(scanner, code, given, strict=True), said)
+    return _broken(scanner, Breaking(scanner, function, given, strict=True), said)
 
 
 def _broken(scanner: Scanner, breaking: Breaking, who: Callable[[Frame, Dormant], str]) -> Evidence | None:

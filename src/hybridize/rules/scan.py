@@ -124,23 +124,37 @@ class Scanner:
         self._ask(function, self._bare_rules, gathered)
         return gathered.sorted()
 
-    def hits_at(self, view: FrameView, call: ir.Call) -> Iterator[Hit]:
+    def hits_at(self, function: FunctionView, view: FrameView, call: ir.Call) -> Iterator[Hit]:
         """What rules say against the trace of a call, by a view that knows what stands there: no call may run it."""
         watchers = next((each for instr, each in self._dispatch.watched(view.code) if instr is call), [])
         for rule, trigger in (*watchers, *self._dispatch.called(view.value(call.function))):
-            if Blocks.TO_HYBRID in rule.blocks and not rule.opens:
-                hits = self._guarded(rule, None, trigger, view, call)
-                yield from (hit for hit in hits if hit.sure and hit.needs)
+            for hit in self._guarded(rule, None, trigger, view, call):
+                if hit.sure and hit.needs and not rule.opens and self._stands(function, rule, hit, view.frame):
+                    yield hit
 
-    def certain_hits(self, frames: Sequence[Frame]) -> Iterator[Hit]:
-        """What rules say against a trace of some frames that are given tensors, for what else they may be given too."""
+    def hits_inside(self, function: FunctionView, frames: Sequence[Frame]) -> Iterator[Hit]:
+        """What rules say against a trace of some frames that are given tensors, as they are, or for all that is known.
+
+        Of a frame that no call of the program runs only what is done with the arguments themselves counts.
+        """
         self._prepare(list(frames))
         for frame in frames:
+            called = any(caller is not None and not frame.started_by(caller, pos) for caller, pos in frame.incoming)
             for carried in self._carried.get(frame, ()):
                 given = [frame.args[i] for i in parameters_of(carried.needs) if i < len(frame.args)]
-                holds = carried.needs & OPERATION or any(holds_tensor(each) or _is_unknown(each) for each in given)
-                if carried.sure and Blocks.TO_HYBRID in carried.rule.blocks and holds:
+                whole = bool(carried.needs & OPERATION)
+                holds = called if whole else any(holds_tensor(each) or _is_unknown(each) for each in given)
+                if holds and carried.sure and self._stands(function, carried.rule, carried.hit, frame):
                     yield carried.hit
+
+    def _stands(self, function: FunctionView, rule: Rule, hit: Hit, frame: Frame) -> bool:
+        """Whether a hit in what a function may run speaks against its conversion."""
+        if Blocks.TO_HYBRID not in (rule.blocks if hit.blocks is None else hit.blocks) or hit.unless:
+            return False
+        if rule.confirm is None:
+            return True
+        confirmed = rule.confirm(self.project, [Doubt(function, {hit: [frame]})])[0].get(hit)
+        return confirmed is not None and not confirmed.unless
 
     def _ask(self, function: FunctionView, rules: list[Rule], gathered: _Gathered) -> None:
         """What rules say of the function itself."""

@@ -81,26 +81,26 @@ class Unseen:
             if any(self.asked(caller, slot, given) for slot in _slots(caller, pos, callee, i))
         )
 
-    def asked(self, frame: Frame, slot: int, given: Given) -> Given:
-        """Which of some parameters a value follows from."""
-        found: set[int] = set()
+    def asked(self, frame: Frame, slot: int, given: Given) -> list[str]:
+        """The names of those of some parameters, and of such of functions around, that a value follows from."""
+        found: set[str] = set()
         index, todo, seen = index_of(frame.code), [slot], set[int]()
-        places = {param.slot: i for i, param in enumerate(frame.code.params)}
+        names = {frame.code.params[i].slot: frame.code.params[i].name for i in given}
         while todo and len(seen) < _FAR:
             slot = index.original(todo.pop())
             if slot in seen:
                 continue
             seen.add(slot)
             made = index.definitions.get(slot)
-            if slot in places:
-                found.add(places[slot])
+            if slot in names:
+                found.add(names[slot])
             elif isinstance(made, ir.Phi):
                 todo += _joined(frame, made)
             elif isinstance(made, ir.Cell) and self._captured(frame.code, made.name):
-                return given
+                found.add(made.name)
             elif made is not None:
                 todo += operands(made)
-        return given & found
+        return sorted(found)
 
     def _captured(self, code: Code, name: str) -> bool:
         """Whether a variable of a function around is a parameter that such callers choose."""
