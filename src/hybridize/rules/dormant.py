@@ -60,6 +60,9 @@ def broken_argument(scanner: Scanner, function: FunctionView) -> Evidence | None
             return f"a call with another {', '.join(f'`{name}`' for name in asked)}"
         return _SETTING if _is_setting(frame, part.condition, is_offered) else ""
 
+    hit = next(scanner.hits_for_arrays(function, callers.chosen(function.code)), None)
+    if hit is not None:
+        return Evidence(f"others may pass arrays: {hit.message}", hit.path, hit.line)
     return _broken(scanner, Breaking(scanner, function, given, strict=True), said)
 
 

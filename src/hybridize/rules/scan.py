@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from hybridize.domain.calls import NOT_TRACED
@@ -145,6 +145,18 @@ class Scanner:
                 whole = bool(carried.needs & OPERATION)
                 holds = called if whole else any(holds_tensor(each) or _is_unknown(each) for each in given)
                 if holds and carried.sure and self._stands(function, carried.rule, carried.hit, frame):
+                    yield carried.hit
+
+    def hits_for_arrays(self, function: FunctionView, given: Collection[int]) -> Iterator[RuleHit]:
+        """What would break, or come out otherwise, if some parameters of a function got arrays."""
+        self._prepare(function.frames)
+        for frame in function.frames:
+            for carried in self._carried.get(frame, ()):
+                if (
+                    carried.rule.opens
+                    and not carried.hit.unless
+                    and function.may_get_array(frame, carried.needs, given)
+                ):
                     yield carried.hit
 
     def _stands(self, function: FunctionView, rule: Rule, hit: Hit, frame: Frame) -> bool:

@@ -11,7 +11,7 @@ from functools import reduce
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import Bound, Class, Func, Inst, Lib, LibInst, Obj, Tensor, Value, prim, tensor
+from hybridize.domain.objects import NONE_V, Bound, Class, Func, Inst, Lib, LibInst, Obj, Tensor, Value, prim, tensor
 from hybridize.domain.tensors import DENSE, NDARRAY
 from hybridize.facts.symbolic import OPERATION, holds_tensor
 from hybridize.flow.frames import Frame
@@ -136,7 +136,7 @@ class DormantView(FrameView):
                 found: Value = cell.value if cell is not None else library_attribute("builtins", made.name)
                 return found
             case ir.Refine():
-                return self._at(made.source, depth)
+                return self._narrowed(made, self._at(made.source, depth))
             case ir.Phi():
                 return _joined(self._at(slot, depth) for _, slot in made.incoming)
             case ir.Attr():
@@ -149,6 +149,18 @@ class DormantView(FrameView):
             case ir.Unary(operand=slot) | ir.Item(source=slot):
                 return tensor(DENSE).value if any(map(_is_tensor, self._at(slot, depth))) else _NO_VALUE
         return _NO_VALUE
+
+    def _narrowed(self, made: ir.Refine, value: Value) -> Value:
+        """What a test leaves of a value: nothing where what is seen never comes this way."""
+        engine = self.project.solution.engine
+        if made.kind == "none":
+            return value & NONE_V if made.holds else value - NONE_V
+        if made.kind == "truth":
+            return frozenset(o for o in value if truth(engine, self.frame, o.value)[0 if made.holds else 1])
+        if made.kind == "isinstance" and value:
+            found: Value = engine.protocols.narrow(self.frame, value, self.value(made.classes), made.holds)
+            return found
+        return value
 
     def _member(self, obj: Obj, made: ir.Attr) -> Value:
         if not isinstance(obj, Tensor):
