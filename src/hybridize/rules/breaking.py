@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, Lit, Prim, Tensor, Tup, Unknown, Value
@@ -32,6 +32,7 @@ _CHANGES: Final = {
 _PRINTS: Final = "builtins.print"
 _READS: Final = "numpy"
 _KINDS: Final = ("list", "dict", "set")
+_NO_EDGES: Final[frozenset[int]] = frozenset()
 #: What an argument is seen to be while nobody passes the other kind; and what takes a part of something.
 _PLAIN: Final = (Lit, Prim, Unknown, Tup)
 _PARTS: Final = (ir.Attr, ir.Item, ir.Iter, ir.Unpack)
@@ -61,15 +62,40 @@ class Breaking:
 
     def of(self, frame: Frame, part: Dormant) -> Iterator[tuple[str, int]]:
         """What of a part a graph refuses or does otherwise, with the place."""
-        view = self._views.get(frame)
-        if view is None:
-            view = self._views[frame] = DormantView(self.scanner.project, frame)
+        view = self._view(frame)
         for instr in part.instructions():
             said = self._said(view, instr)
             if said:
                 yield said, instr.position
         if frame in self.results:
             yield from self._returned(view, part)
+
+    def of_tables(self, frame: Frame, asked: Callable[[Frame, int], list[str]]) -> Iterator[tuple[list[str], str, int]]:
+        """The same of the functions in a table that an argument chooses from: by which one, what, and the place."""
+        view, index = self._view(frame), index_of(frame.code)
+        for call in index.of(ir.Call):
+            table, key = _looked_up(index, call.function)
+            names = asked(frame, key) if key >= 0 else []
+            for code in _codes(_entries(view.value(table))) if names else ():
+                said = _inside(view, code) or self._inside(code)
+                for instr in index.of(ir.Return) if frame in self.results and not said else ():
+                    if call.target in _brought(index, instr.value, _NO_EDGES, whole=True):
+                        gives = [f.ret for f in self.scanner.solution.frames.get(code, ())]
+                        said = next((f"returns {_told(each)}" for v in gives for each in parts(view.project, v)), "")
+                if said:
+                    yield names, said, call.position
+
+    def _view(self, frame: Frame) -> DormantView:
+        found = self._views.get(frame)
+        if found is None:
+            found = self._views[frame] = DormantView(self.scanner.project, frame)
+        return found
+
+    def _inside(self, code: Code) -> str:
+        """What rules find in a function that is called."""
+        frames = self.scanner.solution.frames.get(code, ())
+        hit = next(self.scanner.hits_inside(self.function, frames), None)
+        return f"calls `{code.name}`, which {hit.message}" if hit is not None else ""
 
     def _said(self, view: DormantView, instr: Instr) -> str:
         noted = _noted(view, instr)
@@ -92,11 +118,9 @@ class Breaking:
         hit = next(self.scanner.hits_at(self.function, view, call), None)
         if hit is not None:
             return hit.message
-        for code in _codes(view.value(call.function)):
-            frames = self.scanner.solution.frames.get(code, ())
-            hit = next(self.scanner.hits_inside(self.function, frames), None)
-            if hit is not None:
-                return f"calls `{code.name}`, which {hit.message}"
+        inside = next(filter(None, map(self._inside, _codes(view.value(call.function)))), "")
+        if inside:
+            return inside
         unused = call.target not in index_of(view.code).uses
         given = unused and self._is_given(view, call.function)
         return "calls what it is given, for its effect" if given else ""
@@ -160,6 +184,23 @@ def _brought(index: Index, slot: int, edges: frozenset[int], *, whole: bool) -> 
             yield from [each for each, _ in made.elements] if isinstance(made, (ir.Tuple, ir.List)) else [slot]
 
 
+def _looked_up(index: Index, slot: int) -> tuple[int, int]:
+    """The table and the key of `table[key]` and `table.get(key)`; else -1 for both."""
+    made = index.source(slot)
+    if isinstance(made, ir.Item):
+        return made.source, made.index
+    read = index.source(made.function) if isinstance(made, ir.Call) and made.arguments else None
+    if isinstance(made, ir.Call) and isinstance(read, ir.Attr) and read.name == "get":
+        return read.owner, made.arguments[0][0]
+    return -1, -1
+
+
+def _entries(value: Value) -> Value:
+    """What containers hold under keys."""
+    tables = [obj for obj in value if isinstance(obj, Container)]
+    return frozenset().union(*(cell.value for table in tables for cell in table.fields.values()))
+
+
 def _told(part: Part) -> str:
     if part.what == OBJECT:
         return f"what {part.said}" if part.kind == REBUILT else f"{part.said}, which a traced function cannot return"
@@ -181,9 +222,6 @@ def _giving(code: Code, frames: Iterable[Frame]) -> set[Frame]:
                         found.add(callee)
                         todo.append(callee)
     return found
-
-
-_NO_EDGES: Final[frozenset[int]] = frozenset()
 
 
 def _mutates(method: str) -> bool:

@@ -54,16 +54,27 @@ def broken_argument(scanner: Scanner, function: FunctionView) -> Evidence | None
         owners = frame.vals[made.owner] if isinstance(made, ir.Attr) else _NO_VALUE
         return _is_kept(frame, made) and any(isinstance(o, Inst) and public.has(o.cls.code) for o in owners)
 
+    def asked(frame: Frame, slot: int) -> list[str]:
+        return callers.asked(frame, slot, given[frame])
+
     def said(frame: Frame, part: Dormant) -> str:
-        asked = callers.asked(frame, part.condition, given[frame])
-        if asked:
-            return f"a call with another {', '.join(f'`{name}`' for name in asked)}"
+        names = asked(frame, part.condition)
+        if names:
+            return _other_call(names)
         return _SETTING if _is_setting(frame, part.condition, is_offered) else ""
 
     hit = next(scanner.hits_for_arrays(function, callers.chosen(function.code)), None)
     if hit is not None:
         return Evidence(f"others may pass arrays: {hit.message}", hit.path, hit.line)
-    return _broken(scanner, Breaking(scanner, function, given, strict=True), said)
+    breaking = Breaking(scanner, function, given, strict=True)
+    for frame in given:
+        for names, what, pos in breaking.of_tables(frame, asked):
+            return Evidence(f"{_other_call(names)} {what}", frame.code.path, pos >> 16)
+    return _broken(scanner, breaking, said)
+
+
+def _other_call(names: list[str]) -> str:
+    return f"a call with another {' or '.join(f'`{name}`' for name in names)}"
 
 
 def _broken(scanner: Scanner, breaking: Breaking, who: Callable[[Frame, Dormant], str]) -> Evidence | None:

@@ -152,12 +152,9 @@ class Scanner:
         self._prepare(function.frames)
         for frame in function.frames:
             for carried in self._carried.get(frame, ()):
-                if (
-                    carried.rule.opens
-                    and not carried.hit.unless
-                    and function.may_get_array(frame, carried.needs, given)
-                ):
-                    yield carried.hit
+                counts = carried.rule.opens and not carried.hit.unless
+                if counts and function.may_get_array(frame, carried.needs, given):
+                    yield _result(carried)
 
     def _stands(self, function: FunctionView, rule: Rule, hit: Hit, frame: Frame) -> bool:
         """Whether a hit in what a function may run speaks against its conversion."""

@@ -89,10 +89,18 @@ def _after(site: Site, frames: Sequence[Frame]) -> Iterator[Block]:
     """What stands behind a branch that does not go on, as far as nothing else leads there."""
     yield site.block[site.index + 1 :]
     outer = site.parent
-    if outer is not None and isinstance(outer.instr, ir.If):
-        ends = (outer.instr.then_edge, outer.instr.else_edge)
-        if not any(frame.edges[edge] for frame in frames for edge in ends):
-            yield from _after(outer, frames)
+    ends = _ends(outer.instr) if outer is not None else ()
+    if outer is not None and ends and not any(frame.edges[edge] for frame in frames for edge in ends):
+        yield from _after(outer, frames)
+
+
+def _ends(instr: Instr) -> tuple[int, ...]:
+    """The edges by which control goes on behind a branch or a `try`; none of a loop."""
+    if isinstance(instr, ir.If):
+        return instr.then_edge, instr.else_edge
+    if isinstance(instr, ir.Try):
+        return instr.fallthrough, *[handler.fallthrough for handler in instr.handlers]
+    return ()
 
 
 class DormantView(FrameView):

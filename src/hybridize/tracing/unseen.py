@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from hybridize.domain.calls import NOT_TRACED
-from hybridize.domain.objects import Bound, Func
-from hybridize.facts.origins import call_at, passed_slots
+from hybridize.domain.objects import Bound, Class, Func
+from hybridize.facts.origins import call_at, calls_at, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -74,18 +74,16 @@ class Unseen:
         """The parameters for which a call passes what follows from some of the caller's own."""
         if not given:
             return _NOTHING
-        first = 1 if callee.bound else 0
-        return frozenset(
-            i
-            for i in range(first, len(callee.code.params))
-            if any(self.asked(caller, slot, given) for slot in _slots(caller, pos, callee, i))
-        )
+        slots = {i: _slots(caller, pos, callee, i) for i in range(len(callee.code.params))}
+        if callee.bound:
+            slots[0] = list(_made(caller, pos, callee))
+        return frozenset(i for i, some in slots.items() if any(self.asked(caller, slot, given) for slot in some))
 
     def asked(self, frame: Frame, slot: int, given: Given) -> list[str]:
         """The names of those of some parameters, and of such of functions around, that a value follows from."""
         found: set[str] = set()
         index, todo, seen = index_of(frame.code), [slot], set[int]()
-        names = {frame.code.params[i].slot: frame.code.params[i].name for i in given}
+        names = {frame.code.params[i].slot: _named(frame, i) for i in given}
         while todo and len(seen) < _FAR:
             slot = index.original(todo.pop())
             if slot in seen:
@@ -112,6 +110,24 @@ class Unseen:
 def unseen(project: ProjectView) -> Unseen:
     """That of a project, made when first asked for."""
     return project.shared("unseen callers", lambda: Unseen(project))
+
+
+def _named(frame: Frame, index: int) -> str:
+    """The name of a parameter; of a receiver that of its class."""
+    owner = frame.func.owner if frame.func is not None and frame.bound and index == 0 else None
+    return frame.code.params[index].name if owner is None else owner.name
+
+
+def _made(caller: Frame, pos: int, callee: Frame) -> Iterator[int]:
+    """The receiver of a method's call where the caller has just made it: of what it was made with."""
+    index = index_of(caller.code)
+    for call in calls_at(caller.code, pos):
+        read = index.definitions.get(call.function)
+        runs = [o.func for o in caller.vals[call.function] or () if isinstance(o, Bound)]
+        if isinstance(read, ir.Attr) and any(isinstance(f, Func) and f.code is callee.code for f in runs):
+            made = index.source(read.owner)
+            if isinstance(made, ir.Call) and any(isinstance(o, Class) for o in caller.vals[made.function] or ()):
+                yield read.owner
 
 
 def _joined(frame: Frame, phi: ir.Phi) -> Iterator[int]:
