@@ -147,6 +147,35 @@ BREAKS = {
         ("f(x)", "len({float(f(x, jitter=True)[0]) for _ in range(3)})"),
         "draws one number for each trace",
     ),
+    "an object made of it": (
+        "class _End:\n    def __init__(self, mode):\n        self.mode = mode\n    def run(self, y):\n"
+        '        return NotImplemented if self.mode == "b" else y + 1.0\n'
+        'def f(x, mode="a"):\n    return _End(mode).run(tf.exp(x))\n',
+        ("f(x)", 'f(x, "b")'),
+        "a call with another `_End` takes a branch that returns `NotImplemented`",
+    ),
+    "a function in a table": (
+        "def _one(x):\n    return tf.exp(x)\ndef _two(x):\n    return x.numpy()\n"
+        'MODES = {"a": _one, "b": _two}\ndef f(x, mode="a"):\n    return MODES[mode](x)\n',
+        ("f(x)", 'f(x, "b")'),
+        "a call with another `mode` calls `_two`",
+    ),
+    "what comes after a try": (
+        'def f(x, mode="a"):\n    try:\n        if mode == "a":\n            return tf.exp(x)\n'
+        "    except ValueError:\n        raise\n    return NotImplemented\n",
+        ("f(x)", 'f(x, "b")'),
+        "another `mode`",
+    ),
+    "the class of an array": (
+        "def f(x):\n    if not tf.is_tensor(x):\n        x = x * 3.0\n    return tf.exp(x)\n",
+        ("f(x)", "f(np.ones(3, np.float32))"),
+        "others may pass arrays: asks for the class",
+    ),
+    "another size": (
+        "def f(x):\n    if x.shape[0] > 4:\n        return NotImplemented\n    return tf.exp(x)\n",
+        ("f(x)", "f(tf.ones([5]))"),
+        "another `x`",
+    ),
     "a setting of the object": (SETTING.format("NotImplemented"), ("c.f(x)", 'other("b").f(x)'), "another setting"),
 }
 #: Each serves in a graph whatever others pass.
@@ -207,6 +236,15 @@ SERVES = {
         'def _size(x, mode):\n    if mode == "b":\n        return 3.0\n    return tf.reduce_sum(x)\n',
         ("f(x)", 'f(x, "b")'),
     ),
+    "a table of others": (
+        "def _one(x):\n    return tf.exp(x)\ndef _two(x):\n    return x.numpy()\n"
+        'MODES = {"a": _one, "b": _two}\ndef f(x):\n    return MODES["a"](x)\n',
+        ("f(x)", "f(x)"),
+    ),
+    "arrays that are converted": (
+        "def f(x):\n    if not tf.is_tensor(x):\n        x = tf.constant(x)\n    return tf.exp(x)\n",
+        ("f(x)", "f(np.ones(3, np.float32))"),
+    ),
     "a setting of the object": (SETTING.format("tf.sin(x)"), ("c.f(x)", 'other("b").f(x)')),
 }
 EVERY = {f"breaks {name}": each[:2] for name, each in BREAKS.items()} | {
@@ -252,6 +290,14 @@ def test_in_a_program_all_callers_are_seen(name: str, tmp_path: Path) -> None:
 def test_nobody_needs_to_call_it(tmp_path: Path) -> None:
     text = 'def f(x: tf.Tensor, mode="a"):\n    if mode == "a":\n        return tf.exp(x)\n    return NotImplemented\n'
     assert not is_converted(decided(tmp_path, text, "pass"))
+
+
+def test_what_the_default_converts_stays_a_graph_with_all_safe(tmp_path: Path) -> None:
+    steps = "".join("    x = tf.sin(x) * 2.0 + tf.cos(x)\n" for _ in range(10))
+    text = f'def f(x, mode="a"):\n{steps}    if mode == "a":\n        return x\n    return NotImplemented\n'
+    for name, all_safe in (("default", False), ("all", True)):
+        (tmp_path / name).mkdir()
+        assert is_converted(decided(tmp_path / name, text, "f(x)", all_safe=all_safe))
 
 
 @pytest.mark.tensorflow
