@@ -16,7 +16,7 @@ from hybridize.flow.frames import Frame
 from hybridize.library.defaults import holds_tensors
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
-from hybridize.rules.dormant import broken_setting
+from hybridize.rules.dormant import broken_argument, broken_setting
 from hybridize.rules.scan import Scanner
 from hybridize.source import Role
 from hybridize.tracing.contract import open_contract, open_outcome
@@ -74,7 +74,7 @@ class Confidences:
         if facts.reads_variables.value is Ternary.YES:
             said = "it takes no tensor: what it reads besides variables is taken to stay the same"
             return Grounds(Confidence.DECLARED, (Evidence(said, code.path, code.line),))
-        setting = broken_setting(self.scanner, code, frames)
+        setting = broken_setting(self.scanner, self.scanner.view(code, frames, facts))
         if setting is not None:
             return Grounds(Confidence.ASSUMED, (setting,))
         grounds = self._of_calls(code, facts)
@@ -94,7 +94,8 @@ class Confidences:
         """How a call of a library's function ends otherwise as a graph, for callers that are not seen."""
         if self.roles.of(code.path) is not Role.LIBRARY:
             return None
-        return open_outcome(self.scanner.view(code, list(self.frames.get(code, ())), facts))
+        function = self.scanner.view(code, list(self.frames.get(code, ())), facts)
+        return open_outcome(function) or broken_argument(self.scanner, function)
 
     def neutral(self, code: Code) -> Evidence | None:
         """That a function's file may run without TensorFlow."""

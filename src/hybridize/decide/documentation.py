@@ -224,7 +224,8 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "(type hints or tests say what it accepts) or `assumed` (the analysis had to guess). The default makes those "
         "of the first level; `--confidence declared`, `--confidence assumed` and `--all-safe` go further. `--all-safe` "
         "leaves what nobody vouches for: calls that nobody can follow, results that may be anything, contracts of "
-        "libraries that say nothing of graphs, and, in a library, calls that would end otherwise as a graph.",
+        "libraries that say nothing of graphs, and, in a library, calls that would end otherwise as a graph, those "
+        "with arguments that nobody is seen to pass among them.",
     ),
     "HY028": Doc(
         "tensorflow-1",

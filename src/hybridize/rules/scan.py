@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from hybridize.domain.calls import NOT_TRACED
+from hybridize.domain.objects import Unknown, Value
 from hybridize.facts.dispatch import is_either
 from hybridize.facts.evidence import call_step
 from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.facts.modes import traced_frames
 from hybridize.facts.pruned import Pruned
-from hybridize.facts.symbolic import OPERATION, Symbolic
+from hybridize.facts.symbolic import OPERATION, Symbolic, holds_tensor, parameters_of
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program import ir
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
 from hybridize.rules.dispatch import Dispatch
-from hybridize.rules.model import Confirmed, Doubt, Hit, Level, Rule, RuleHit
+from hybridize.rules.model import Blocks, Confirmed, Doubt, Hit, Level, Rule, RuleHit
 from hybridize.rules.registry import all_rules
 from hybridize.rules.telling import is_guarded, is_merged, told
 from hybridize.source.roles import Roles
@@ -122,6 +123,47 @@ class Scanner:
         gathered = _Gathered()
         self._ask(function, self._bare_rules, gathered)
         return gathered.sorted()
+
+    def hits_at(self, function: FunctionView, view: FrameView, call: ir.Call) -> Iterator[Hit]:
+        """What rules say against the trace of a call, by a view that knows what stands there: no call may run it."""
+        watchers = next((each for instr, each in self._dispatch.watched(view.code) if instr is call), [])
+        for rule, trigger in (*watchers, *self._dispatch.called(view.value(call.function))):
+            for hit in self._guarded(rule, None, trigger, view, call):
+                if hit.sure and hit.needs and not rule.opens and self._stands(function, rule, hit, view.frame):
+                    yield hit
+
+    def hits_inside(self, function: FunctionView, frames: Sequence[Frame]) -> Iterator[Hit]:
+        """What rules say against a trace of some frames that are given tensors, as they are, or for all that is known.
+
+        Of a frame that no call of the program runs only what is done with the arguments themselves counts.
+        """
+        self._prepare(list(frames))
+        for frame in frames:
+            called = any(caller is not None and not frame.started_by(caller, pos) for caller, pos in frame.incoming)
+            for carried in self._carried.get(frame, ()):
+                given = [frame.args[i] for i in parameters_of(carried.needs) if i < len(frame.args)]
+                whole = bool(carried.needs & OPERATION)
+                holds = called if whole else any(holds_tensor(each) or _is_unknown(each) for each in given)
+                if holds and carried.sure and self._stands(function, carried.rule, carried.hit, frame):
+                    yield carried.hit
+
+    def hits_for_arrays(self, function: FunctionView, given: Collection[int]) -> Iterator[RuleHit]:
+        """What would break, or come out otherwise, if some parameters of a function got arrays."""
+        self._prepare(function.frames)
+        for frame in function.frames:
+            for carried in self._carried.get(frame, ()):
+                counts = carried.rule.opens and not carried.hit.unless
+                if counts and function.may_get_array(frame, carried.needs, given):
+                    yield _result(carried)
+
+    def _stands(self, function: FunctionView, rule: Rule, hit: Hit, frame: Frame) -> bool:
+        """Whether a hit in what a function may run speaks against its conversion."""
+        if Blocks.TO_HYBRID not in (rule.blocks if hit.blocks is None else hit.blocks) or hit.unless:
+            return False
+        if rule.confirm is None:
+            return True
+        confirmed = rule.confirm(self.project, [Doubt(function, {hit: [frame]})])[0].get(hit)
+        return confirmed is not None and not confirmed.unless
 
     def _ask(self, function: FunctionView, rules: list[Rule], gathered: _Gathered) -> None:
         """What rules say of the function itself."""
@@ -295,6 +337,10 @@ class Scanner:
             if needs:
                 sure = carried.sure and not either
                 yield Carried(carried.rule, carried.hit, carried.frame, needs, (step, *carried.path), sure)
+
+
+def _is_unknown(value: Value) -> bool:
+    return any(isinstance(o, Unknown) for o in value)
 
 
 def _comes_by_chance(frame: Frame) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
@@ -26,7 +26,7 @@ from hybridize.domain.objects import (
 from hybridize.facts.contracts import Contracts
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.extents import Extents
-from hybridize.facts.model import FunctionFacts, Source
+from hybridize.facts.model import DECLARED, FunctionFacts, Source
 from hybridize.facts.origins import callees_at
 from hybridize.facts.public import Public
 from hybridize.facts.symbolic import Symbolic, holds_tensor, parameter_bit, parameters_of
@@ -326,14 +326,25 @@ class FunctionView:
         """Whether nobody knows what some parameter of a mask receives in a frame: nothing, or what is guessed of it."""
         return any(i < len(frame.args) and self._is_open(frame, i) for i in parameters_of(needs))
 
+    def may_get_array(self, frame: Frame, needs: int, given: Collection[int]) -> bool:
+        """Whether some parameter of a mask, among those that get what nobody sees, is not declared to be a tensor."""
+        facts = self.facts.parameters
+        undeclared = [
+            i for i in parameters_of(needs) if i in given and i < len(facts) and facts[i].source not in DECLARED
+        ]
+        return any(not self._is_converted(frame, i) for i in undeclared)
+
     def _is_open(self, frame: Frame, index: int) -> bool:
         value = frame.args[index]
         if any(isinstance(o, Unknown) for o in value):
             return True
         facts = self.facts.parameters[index] if index < len(self.facts.parameters) else None
         guessed = facts is not None and facts.source is Source.SPECULATION
-        func = frame.func
-        return guessed and not (index == 1 and func is not None and is_keras_call(func, self.project.solution.engine))
+        return guessed and not self._is_converted(frame, index)
+
+    def _is_converted(self, frame: Frame, index: int) -> bool:
+        """Whether Keras makes a tensor of an argument before the function gets it."""
+        return index == 1 and frame.func is not None and is_keras_call(frame.func, self.project.solution.engine)
 
     def parameter(self, index: int) -> int:
         """The bit of a parameter."""
