@@ -314,3 +314,29 @@ def test_tensorflow_makes_weights_of_the_first_model_that_a_graph_is_given_only(
     assert step(tf.keras.layers.Dense(3), x).shape == (1, 3)
     with pytest.raises(ValueError, match=r"singleton tf\.Variable|non-first call"):
         step(tf.keras.layers.Dense(3), x)
+
+
+TESTED = """
+    import numpy as np
+    from waves import scaled
+
+    def test_scaled():
+        for low in {numbers}:
+            assert scaled(np.ones([5]), low, 1.0) is not None
+"""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [("(np.random.uniform(0.0, 1.0) for _ in range(300))", False), ("(0.0, 0.5)", True), ("range(3)", True)],
+)
+def test_floats_that_a_loop_of_a_test_makes_are_data(numbers: str, expected: bool, tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_waves.py").write_text(textwrap.dedent(TESTED.format(numbers=numbers)))
+    source = """
+        import tensorflow as tf
+
+        def scaled(x, low, high):
+            return low + (high - low) * tf.exp(-tf.square(x)) / tf.reduce_max(x)
+    """
+    assert is_converted(functions(tmp_path, source, package=True)["scaled"]) is expected

@@ -22,7 +22,7 @@ TAKES = {
     "columns beside a tensor": "one = tf.constant(1.0)\ndef f(t, y):\n    return -y[..., 1] ** 2 + one\n",
     "columns in a list": "def f(y):\n    return tf.stack([y[..., 1], -y[..., 0]], -1)\n",
     "a shape as only tensors have it": "def f(x):\n    return x.shape.as_list()[0]\n",
-    "its dtype": "def f(x):\n    return tf.zeros([3], x.dtype)\n",
+    "its dtype": "def f(x):\n    return tf.zeros([3], x.dtype) * x\n",
     "arguments that are passed on": "def g(x, n):\n    return tf.reshape(x, [n])\ndef f(*args):\n    return g(*args)\n",
     "asked whether it is one": "def f(x):\n    return x if isinstance(x, (list, tf.Tensor)) else [x]\n",
     "a declared result": "def f(pair) -> tf.Tensor:\n    return pair[0]\n",
@@ -48,6 +48,7 @@ TAKES = {
 }
 #: Each defines `f` that takes none.
 TAKES_NONE = {
+    "a spec or space": "def f(spec):\n    return tf.zeros(spec.shape, spec.dtype)\n",
     "a number with a default": "def f(rate=0.5):\n    return tf.exp(rate)\n",
     "columns that no TensorFlow sees": "def f(x):\n    return tf.zeros([3]), np.exp(x[:, 0])\n",
     "an element": "def f(x):\n    return tf.exp(x[0]) * x[1]\n",

@@ -104,6 +104,27 @@ def test_some_methods_show_what_they_are_of(method: str, converted: bool, tmp_pa
     assert (made is Action.CONVERT_TO_HYBRID) is converted
 
 
+KEEPS = """\
+from tensorflow.keras import backend
+class Masks:
+    def __init__(self):
+        self.kept = backend.NoSuchCache()
+    def target(self, x: tf.Tensor):
+        mask = self.kept.{method}("mask", tf.exp(x))
+        return x * mask
+Masks().target(tf.ones([3]))
+"""
+
+
+@pytest.mark.parametrize(("method", "taken"), [("blurred", True), ("setdefault", False)])
+def test_a_class_that_a_library_is_not_known_to_have_may_keep_what_it_gets(
+    method: str, taken: bool, tmp_path: Path
+) -> None:
+    assumed = [each.message for each in report(tmp_path, KEEPS.format(method=method)).facts.assumptions]
+    assert any("to be a function of TensorFlow" in each for each in assumed) is taken
+    assert any("without side effect" in each for each in assumed) is not taken
+
+
 STEP = """\
 optimizer = tf.keras.optimizers.Adam(0.1)
 def target(model, data: tf.data.Dataset):

@@ -77,3 +77,39 @@ def test_of_two_writers_each_changes_what_the_other_wrote(tmp_path: Path) -> Non
     """
     found = step(methods, "(0.0 if self.model is None else 1.0)", tmp_path)
     assert "HY602" in {s.code for s in found.statuses}
+
+
+def test_data_that_a_method_keeps_is_kept_again(tmp_path: Path) -> None:
+    found = step("def fit(self, data): self.model = tf.cumsum(data)", "tf.reduce_sum(self.model)", tmp_path)
+    assert "HY602" in {s.code for s in found.statuses}
+
+
+FITTED = """\
+import tensorflow as tf
+
+class Ranker:
+    def fit(self, data):
+        self.users = tf.matmul(data, data)
+
+    def predict(self, asked: tf.Tensor):
+        return tf.exp(tf.matmul(self.users, asked)) * 2.0
+"""
+TESTED = """\
+import tensorflow as tf
+from ranks import Ranker
+
+def test_ranker():
+    ranker = Ranker()
+    ranker.fit(tf.ones([2, 2]))
+    ranker.predict(tf.ones([2, 2]))
+"""
+
+
+def test_that_a_test_fits_once_does_not_say_that_users_do(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "ranks"\n')
+    for name, text in {"ranks/__init__.py": FITTED, "tests/test_ranks.py": TESTED}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    report = analyze([tmp_path], Config(all_safe=True), repairs=False)
+    found = next(f for f in report.functions if f.facts.qualname == "Ranker.predict")
+    assert "HY602" in {s.code for s in found.statuses}

@@ -163,6 +163,11 @@ def has_own_gradient(code: Code) -> bool:
     return any("custom_gradient" in ast.unparse(node) for node in code.decorators)
 
 
+def is_registered_gradient(code: Code) -> bool:
+    """Whether TensorFlow calls a function with the operation that is to be derived, another at each call."""
+    return any("RegisterGradient" in ast.unparse(node) for node in code.decorators)
+
+
 def denotes(obj: Obj, code: Code) -> bool:
     """Whether something is a function, as it is, bound or wrapped."""
     func = obj.func if isinstance(obj, Bound) else obj

@@ -34,6 +34,7 @@ _CONVERTS: Final = frozenset(
     "tf.constant tf.convert_to_tensor tf.cast tf.identity tf.Variable tf.print tf.data.Dataset.from_tensor_slices "
     "tf.py_function tf.numpy_function".split()
 )
+_KEEPS: Final = "setdefault"
 _LISTS: Final = (ir.Tuple, ir.List)
 
 
@@ -50,7 +51,7 @@ class Foreign:
     def vouches(self, frame: Frame, effect: Effect) -> bool:
         """Whether a call of code that nobody can follow is likely one of a function of TensorFlow."""
         name, source = _name(effect), _source(effect)
-        if _is_on_host(name):
+        if _is_on_host(name) or _keeps(frame, effect.position):
             return False
         if is_computed_on(frame, effect.position):
             return True
@@ -106,6 +107,13 @@ def _is_on_host(name: str) -> bool:
     package = name.partition(".")[0]
     known = package in MODULES or package in OTHER_FRAMEWORKS or package in sys.stdlib_module_names
     return known and not name.startswith(TENSOR_PACKAGES)
+
+
+def _keeps(frame: Frame, position: int) -> bool:
+    """Whether a call is that of the method by which mappings of whatever class keep what they give back."""
+    index = index_of(frame.code)
+    made = (index.source(call.function) for call in index.calls.get(position, ()))
+    return any(isinstance(each, ir.Attr) and each.name == _KEEPS for each in made)
 
 
 def is_computed_on(frame: Frame, position: int) -> bool:

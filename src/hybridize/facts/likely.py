@@ -15,7 +15,7 @@ from hybridize.domain.objects import NONE, Class, Func, Inst, Lib, LibInst, Obj,
 from hybridize.domain.session import cached
 from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.words import OF_CLASSES
-from hybridize.facts.callgraph import has_own_gradient
+from hybridize.facts.callgraph import has_own_gradient, is_registered_gradient
 from hybridize.facts.trails import DEPTH, Trail
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
@@ -143,7 +143,7 @@ class Likely:
 @cached
 def _is_gradient(code: Code) -> bool:
     """Whether TensorFlow calls a function with gradients: one that a `tf.custom_gradient` returns, or is registered."""
-    if any("RegisterGradient" in ast.unparse(node) for node in code.decorators):
+    if is_registered_gradient(code):
         return True
     parent = code.parent
     if parent is None or not has_own_gradient(parent):

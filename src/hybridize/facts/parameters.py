@@ -359,8 +359,8 @@ class Parameters:
         """Whether literals that differ from call to call reach a parameter, without bound: one trace for each.
 
         A few constants in the source (a mode, a flag, a size) are a few traces, and no more; and tests show what is
-        accepted, not how often. `made` says how the function is hybrid: what `tf.function(f)` gives is traced, `f`
-        itself is not.
+        accepted, not how often, but for floats that their loops make, which are data. `made` says how the function is
+        hybrid: what `tf.function(f)` gives is traced, `f` itself is not.
         """
         traced = traced_frames(self.frames, made)
         only = made is not None and not made.is_decorator and _is_called_as_graph(traced)
@@ -369,6 +369,12 @@ class Parameters:
         for index, param in enumerate(self.code.params):
             if index == 0 and self.skip_first:
                 continue
+            if made is None:
+                drawn = next((call for call in every if self._is_data(call[1], call[2], call[3][index])), None)
+                if drawn is not None:
+                    said = "a Python float that differs from call to call"
+                    place = (drawn[1].code.path, drawn[2] >> 16)
+                    return Fact(Ternary.YES, (tells(Told.RECEIVES, *place, param.name, said),))
             distinct: dict[Lit, tuple[str, int]] = {}
             for frame, caller, pos, args in calls:
                 if only and not is_traced_call(caller, pos, frame):
@@ -388,6 +394,13 @@ class Parameters:
                 chosen = sorted(distinct.items(), key=lambda item: item[1])[:_MOST]
                 return Fact(Ternary.YES, tuple(tells(Told.RECEIVES, *at, param.name, repr(obj)) for obj, at in chosen))
         return Fact(Ternary.NO)
+
+    def _is_data(self, caller: Frame, pos: int, given: Value) -> bool:
+        """Whether a loop of a test passes floats that it makes: what takes these is not traced for a few settings."""
+        if not is_test_path(caller.code.path) or pos not in index_of(caller.code).looped:
+            return False
+        varying = self.looker.varying(given)
+        return varying is not None and varying.kind == "float"
 
     def _flags(self, index: int, calls: list[tuple[Frame, Frame, int, list[Value]]]) -> Evidence | None:
         """A list or tuple of truth values that calls pass in more than a few combinations."""

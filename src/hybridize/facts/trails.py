@@ -25,6 +25,7 @@ from hybridize.library.asking import (
     passes_on,
     takes_numbers,
 )
+from hybridize.library.dialect import STATIC
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Param
@@ -39,6 +40,7 @@ _PART: Final = 1
 _MADE: Final = 0
 #: What puts tensors together, as readily as numbers.
 _STACKS: Final = frozenset({"tf.stack", "tf.concat"})
+_DTYPE: Final = "the dtypes of TensorFlow's tensors"
 #: From caller to callee so often.
 DEPTH: Final = 4
 #: Slots that are looked at for one parameter.
@@ -85,7 +87,15 @@ class Trail:
                 if answer == "":
                     return None
                 said = said or answer
-        return said
+        return None if said == _DTYPE and self._is_only_described() else said
+
+    def _is_only_described(self) -> bool:
+        """Whether nothing but shapes and dtypes is read of what comes from the parameter: specs have these, too."""
+        slots = [place for place, form in self.forms.items() if form >= _SAME]
+        uses = [use for code, slot in slots for use in index_of(code).uses.get(slot, ())]
+        return all(
+            use.name in STATIC if isinstance(use, ir.Attr) else isinstance(use, (ir.Refine, ir.Phi)) for use in uses
+        )
 
     def _add(self, code: Code, slot: int, form: int) -> None:
         if slot >= 0 and self.forms.get((code, slot), -1) < form:
@@ -113,7 +123,7 @@ class Trail:
             self._add(code, instr.target, min(form, _PART if self._is_text(code, instr.index) else _SAME))
         elif isinstance(instr, ir.Attr):
             if instr.name == "dtype" and form >= _SAME and self._types_tensor(code, instr.target):
-                return "the dtypes of TensorFlow's tensors"
+                return _DTYPE
             if form == _SELF and is_of_model(instr.name):
                 return ""
             if self._asked_further(code, instr.target, only_of_tensors(instr.name)):

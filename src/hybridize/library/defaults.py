@@ -173,7 +173,7 @@ def unknown_method(call: Call) -> Value:
     cls = call.name.rpartition(".")[0]
     if isinstance(receiver, Unknown):
         call.effect("unknown_call", call.name)
-    elif isinstance(receiver, LibInst) and not known_package(receiver.cls):
+    elif isinstance(receiver, LibInst) and not _is_known(receiver.cls):
         call.effect("foreign_call", call.name, receiver)
         call.engine.calls.escape(call.frame, list(call.args), call.kwargs, call.pos)
     elif isinstance(receiver, Tensor):
@@ -183,6 +183,11 @@ def unknown_method(call: Call) -> Value:
     else:
         call.effect("unknown_call", call.name, receiver)
     return unknown(f"the result of `{call.name}`").value
+
+
+def _is_known(cls: str) -> bool:
+    """Whether a class is one of a known library: what its modules have besides may do anything."""
+    return known_package(cls) and (lookup(cls) is not None or registry.class_spec(cls) is not None)
 
 
 def holds_tensors(obj: Unknown) -> bool:

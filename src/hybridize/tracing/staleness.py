@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.objects import NONE, Cell, Class, Container, Inst, LibInst, Mod, Obj
+from hybridize.domain.objects import NONE, Cell, Class, Container, Inst, LibInst, Mod, Obj, Tensor
+from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.guards import stored
 from hybridize.facts.public import Strangers
 from hybridize.flow.frames import Frame
@@ -92,8 +93,7 @@ def _answers(
             place: Stale(RUNS if written & bit else TESTS) for place, bit in question.places.items() if found & bit
         }
         if question.asked:
-            more = _called_back if _is_called(question.function) else _open
-            answer = {**more(project, question), **answer}
+            answer = {**_left_open(project, question), **answer}
         answers.append(answer)
     return answers
 
@@ -180,6 +180,16 @@ def _is_called(function: FunctionView) -> bool:
     return function.facts.reached or any(how is not How.ROOT for _, _, _, how in function.callers())
 
 
+def _left_open(project: ProjectView, question: _Question) -> dict[Place, Stale]:
+    """What callers whom nobody sees may write: of a function that the program calls, and of one that only they do."""
+    if not _is_called(question.function):
+        return _open(project, question)
+    found = _called_back(project, question)
+    if project.public.has(question.function.code):
+        found = {**_open(project, question), **found}
+    return found
+
+
 def _open(project: ProjectView, question: _Question) -> dict[Place, Stale]:
     """Of a function that nothing calls: whoever will may call the writers of its places in between."""
     known = writes_of(project)
@@ -195,7 +205,7 @@ def _open(project: ProjectView, question: _Question) -> dict[Place, Stale]:
         }
         writers = [code for code in codes if strangers.may_call(code, shared=_shared(owner))]
         if writers:
-            first = len(writers) == 1 and starts_empty(known, place)
+            first = len(writers) == 1 and starts_empty(known, place) and not _keeps_data(known, place, writers[0])
             unless = f"assumed that `{writers[0].qualname}` runs before it, and not again" if first else ""
             found[place] = Stale(OPEN, unless)
     return found
@@ -242,6 +252,14 @@ def starts_empty(known: Writes, place: Place) -> bool:
             if isinstance(place, Container) or not values or any(o is not NONE for value in values for o in value):
                 return False
     return isinstance(place, Container) or all(code.kind != "class" for code, _ in place.writes)
+
+
+def _keeps_data(known: Writes, place: Place, writer: Code) -> bool:
+    """Whether a method that is given something keeps tensors or arrays, no variables: with other data it runs again."""
+    if len(writer.params) < 2:
+        return False
+    values = [f.vals[slot] or () for f, pos in known.at(place) if f.code is writer for slot in stored(f, pos)]
+    return any(isinstance(obj, Tensor) and obj.kind != VARIABLE for value in values for obj in value)
 
 
 def _makes_both(frame: Frame, place: Place, code: Code) -> bool:

@@ -5,26 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Obj, Stream, Tup
+from hybridize.domain.objects import Container, Obj, Stream, Tensor, Tup, Unknown
 from hybridize.facts.symbolic import OPERATION
 from hybridize.library.convert import SHAPE_KIND
 from hybridize.program import ir
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.tracing.values import argument, inside, own
 from hybridize.tracing.views import FrameView
 
 _CONSTANT: Final = frozenset({"tf.constant", "tf.compat.v1.constant", "keras.backend.constant"})
 
+#: What comes where a list or what is in it does, if calls were merged.
+_TAKEN: Final = (Tensor, Unknown, Container, Tup)
+
 
 def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A constant of what tracing makes symbolic."""
     if not _CONSTANT.isdisjoint(view.names(instr.function)):
+        level: Level | None = None
         slot = argument(instr, 0, "value")
         needs = own(view, slot) or inside(view, slot)
+        if not needs and all(isinstance(o, _TAKEN) for o in view.value(slot)):
+            needs, level = own(view, slot, certain=False), Level.INFO  # a list of tensors is no constant either
         if needs:
-            yield Hit(
-                instr.position, "makes a constant of a tensor: use `tf.convert_to_tensor` or `tf.identity`", needs
-            )
+            said = "makes a constant of a tensor: use `tf.convert_to_tensor` or `tf.identity`"
+            yield Hit(instr.position, said, needs, level=level)
         elif slot >= 0 and any(_is_shape(o) for o in view.value(slot)):
             message = "makes a constant of a `TensorShape`, which only eager code can: use `tf.convert_to_tensor`"
             yield Hit(instr.position, message, OPERATION)
@@ -46,6 +51,24 @@ for a `TensorShape` (its `as_list()` is fine), for a NumPy array that arrives as
 take both.""",
     triggers={ir.Call: Where(call, names=_CONSTANT.__contains__)},
     bad=(
+        Example(
+            """\
+import os
+import tensorflow as tf
+def target(x, state):
+    rank = int(os.environ.get("HYBRIDIZE_NO_SUCH_RANK", "1"))
+    if rank == 1:
+        state = [state]
+    for i in range(rank):
+        x += tf.constant(state[i], dtype=tf.float32)
+    return x
+def given(rank):
+    return tf.ones([3]) if rank == 1 else [tf.ones([3]), tf.ones([3])]
+r1 = target(tf.ones([3]), given(int(os.environ.get("HYBRIDIZE_NO_SUCH_RANK", "1"))))
+""",
+            line=8,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import numpy as np

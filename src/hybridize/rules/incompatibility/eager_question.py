@@ -21,8 +21,10 @@ from hybridize.tracing.views import FrameView
 
 _MODES: Final = frozenset("tf.executing_eagerly tf.inside_function tf.compat.v1.executing_eagerly".split())
 _IS_SYMBOLIC: Final = "tf.is_symbolic_tensor"
+#: What only symbolic tensors have, and variables, with another meaning.
+_SYMBOLIC_ONLY: Final = frozenset({"name", "op", "graph"})
 #: What only eager tensors, or only symbolic ones, have.
-_EAGER_ONLY: Final = frozenset({"numpy", "_numpy"})
+_EAGER_ONLY: Final = frozenset({"numpy", "_numpy"}) | _SYMBOLIC_ONLY
 _FUNCTIONS: Final = frozenset({"tf.get_static_value", _IS_SYMBOLIC}) | frozenset(
     f"builtins.{name}" for name in "hasattr getattr dir type id isinstance".split()
 )
@@ -56,7 +58,8 @@ _BUILT_IN: Final = frozenset(f"builtins.{name}" for name in ("list", "tuple", "l
 _CLASS: Final = "__class__"
 _CLASSES: Final = "asks for the class of a tensor, which is another one"
 _EAGER_CLASS: Final = ".EagerTensor"
-_ASKED: Final = frozenset({"device", "backing_device", "is_packed", _CLASS})
+_ASKED: Final = frozenset({"device", "backing_device", "is_packed", _CLASS}) | _SYMBOLIC_ONLY
+_ONE_HAS: Final = "asks a tensor for what only eager, or only symbolic, ones have"
 
 
 def _asks(name: str) -> bool:
@@ -86,9 +89,9 @@ def _named(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         elif name in ("builtins.hasattr", "builtins.getattr"):
             asked = view.value(argument(instr, 1))
             if any(isinstance(o, Lit) and o.const in _EAGER_ONLY for o in asked):
-                yield from _hit(view, instr, argument(instr, 0), "asks a tensor for what only eager ones have")
+                yield from _hit(view, instr, argument(instr, 0), _ONE_HAS)
         elif name == "builtins.dir" and _looks_up(view, instr.target):
-            yield from _hit(view, instr, argument(instr, 0), "asks a tensor for what only eager ones have")
+            yield from _hit(view, instr, argument(instr, 0), _ONE_HAS)
         elif name == "builtins.type" and len(instr.arguments) == 1:
             if tells(view, instr.target, instr.arguments[0][0]):
                 yield from _hit(view, instr, instr.arguments[0][0], _CLASSES)
@@ -229,9 +232,12 @@ def _outlives(view: FrameView, slot: int) -> bool:
 
 
 def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
-    """`t.device`, `t.__class__`."""
+    """`t.device`, `t.__class__`, `t.name`."""
     name = instr.name
-    if name != _CLASS:
+    if name in _SYMBOLIC_ONLY:
+        if not all(is_message(view, use) for use in uses(view, instr.target)):
+            yield from _hit(view, instr, instr.owner, _ONE_HAS)
+    elif name != _CLASS:
         if any(not _places(view, use) for use in uses(view, instr.target)):
             yield from _hit(
                 view, instr, instr.owner, "asks for the device of a tensor, which is not known while tracing"
@@ -266,8 +272,8 @@ RULE = Rule(
     outcome=Outcome.DIFFERS,
     summary="Asks whether code runs eagerly, or for a tensor's class, identity or device.",
     details="""The answers change once the function is traced: `tf.executing_eagerly()` is false, a symbolic tensor
-has no `numpy` attribute, another class, another identity (`is`, `id`, `ref()` as a key) and no device, and so
-Python silently takes another way. `isinstance(x, tf.Tensor)`, `tf.is_tensor(x)` and `x is None` are fine, and so
+has no `numpy` attribute, but a `name`, another class, another identity (`is`, `id`, `ref()` as a key) and no device,
+and so Python silently takes another way. `isinstance(x, tf.Tensor)`, `tf.is_tensor(x)` and `x is None` are fine, and so
 are references to variables, but for those that arrive as arguments: variables of one shape share a graph, in which
 every one of them is taken for the first.""",
     level=Level.INFO,
@@ -316,6 +322,16 @@ r1 = target(tf.constant(2.0))
 import tensorflow as tf
 def target(x):
     return x * 2 if "numpy" in dir(x) else x * 3
+r1 = target(tf.constant(2.0))
+""",
+            line=3,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return x * 2 if hasattr(x, "name") else x * 3
 r1 = target(tf.constant(2.0))
 """,
             line=3,

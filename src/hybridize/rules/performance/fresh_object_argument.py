@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.nesting import taken_apart
 from hybridize.domain.objects import Bound, Container, Func, Inst, LibInst, Wrapper
+from hybridize.facts.callgraph import is_registered_gradient
 from hybridize.facts.model import FunctionKind
 from hybridize.facts.origins import call_at, definitions
 from hybridize.flow.frames import Frame
@@ -24,6 +25,10 @@ from hybridize.tracing.views import FunctionView
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """At a call site that runs often, an argument is a lambda or an object that the same iteration makes."""
+    if is_registered_gradient(function.code):
+        said = "gets another operation at each call, as the gradient that is registered: each traces anew"
+        yield Hit(function.code.position, said)
+        return
     if not function.is_hybrid:
         yield from _would_retrace(function)
         return
@@ -181,6 +186,21 @@ for layer in layers:
 """,
             target="Layer.target",
             line=9,
+            outcome=Outcome.RETRACES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.RegisterGradient("AdjustHue")
+def target(op, upstream):
+    return upstream * tf.exp(op.inputs[0]), None
+for i in range(3):
+    with tf.GradientTape() as tape:
+        image = tf.Variable(tf.ones([2, 2, 3]))
+        turned = tf.image.adjust_hue(image, 0.1)
+    r = tape.gradient(turned, image)
+""",
+            line=3,
             outcome=Outcome.RETRACES,
         ),
         Example(
