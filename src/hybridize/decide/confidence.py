@@ -74,12 +74,13 @@ class Confidences:
         if facts.reads_variables.value is Ternary.YES:
             said = "it takes no tensor: what it reads besides variables is taken to stay the same"
             return Grounds(Confidence.DECLARED, (Evidence(said, code.path, code.line),))
-        setting = broken_setting(self.scanner, self.scanner.view(code, frames, facts))
+        function = self.scanner.view(code, frames, facts)
+        setting = broken_setting(self.scanner, function)
         if setting is not None:
             return Grounds(Confidence.ASSUMED, (setting,))
         grounds = self._of_calls(code, facts)
         if grounds.level is Confidence.SEEN and self.roles.of(code.path) is Role.LIBRARY:
-            told = open_contract(self.scanner.view(code, frames, facts)) or _arrays(code, facts)
+            told = open_contract(function) or _arrays(code, facts) or broken_argument(self.scanner, function)
             if told is not None:
                 return Grounds(Confidence.DECLARED, (told,))
         return grounds
