@@ -292,12 +292,13 @@ def test_nobody_needs_to_call_it(tmp_path: Path) -> None:
     assert not is_converted(decided(tmp_path, text, "pass"))
 
 
-def test_what_the_default_converts_stays_a_graph_with_all_safe(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("other", "converted"), [("NotImplemented", False), ("x + 1.0", True)])
+def test_the_default_asks_the_same(other: str, converted: bool, tmp_path: Path) -> None:
     steps = "".join("    x = tf.sin(x) * 2.0 + tf.cos(x)\n" for _ in range(10))
-    text = f'def f(x, mode="a"):\n{steps}    if mode == "a":\n        return x\n    return NotImplemented\n'
+    text = f'def f(x, mode="a"):\n{steps}    if mode == "a":\n        return x\n    return {other}\n'
     for name, all_safe in (("default", False), ("all", True)):
         (tmp_path / name).mkdir()
-        assert is_converted(decided(tmp_path / name, text, "f(x)", all_safe=all_safe))
+        assert is_converted(decided(tmp_path / name, text, "f(x)", all_safe=all_safe)) is converted
 
 
 @pytest.mark.tensorflow

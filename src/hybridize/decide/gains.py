@@ -39,8 +39,6 @@ _LOOPING: Final = 0.5
 _EACH: Final = 1_000.0
 #: Tracing may take so many times as long as is estimated.
 _TRACING: Final = 2.0
-#: What is computed may be so many times more than is guessed of it.
-_UNKNOWN: Final = 10.0
 #: A step that applies gradients is called so often at least.
 _STEPS: Final = 200.0
 #: So often, at least, others are taken to call what a library exports, where its authors' word is enough.
@@ -217,7 +215,7 @@ class Gains:
             return None
         if not self._is_sized(code):
             return f"eager code takes {derivatives} derivatives of it, one of another: of how much, is not known"
-        unknown = _UNKNOWN * work.guessed
+        unknown = costs.GUESSED * work.guessed
         more = share * (costs.computing_time(work.elements, work.flops) + unknown)
         faster = (work.eager + unknown) / (work.graph + unknown + more)
         said = (
@@ -247,7 +245,7 @@ class Gains:
             if share is not None and share.of < _SHARE:
                 whole = "its file" if share.start.kind == "module" else f"`{share.start.qualname}`"
                 result[code] = f"a graph of it would save {share.of:.1%} of the time of what {whole} does"
-            elif share is not None and saved < _UNKNOWN * _EACH and _least(share, works[code]) < _SHARE:
+            elif share is not None and saved < costs.GUESSED * _EACH and _least(share, works[code]) < _SHARE:
                 result[code] = f"a graph of it saves {saved / 1000:.1f} ms a call, beside work of unknown sizes"
             elif saved < _EACH and not works[code].derives and not (share is not None and share.known):
                 result[code] = (
@@ -263,4 +261,4 @@ def _least(share: Share, work: Work) -> float:
     """
     saved = work.eager - work.graph
     beside = share.guessed - share.saved / saved * work.guessed if saved > 0 else share.guessed
-    return share.saved / (share.saved / share.of + (_UNKNOWN - 1) * max(beside, 0.0))
+    return share.saved / (share.saved / share.of + (costs.GUESSED - 1) * max(beside, 0.0))

@@ -28,8 +28,6 @@ from hybridize.records import dataclass, field, replace
 #: Calls that are no part of what a function computes: set-up, or Python that a host runs.
 SKIPPED: Final = SETS_UP | BY_OTHERS
 _MOST: Final = 1e9
-#: What rests on guessed sizes may take so many times as long.
-_GUESS: Final = 2.0
 #: What is called and not known computes, for all we know, this share of what is known; that gains nothing.
 _UNKNOWN: Final = 0.3
 _READY_NAMES: Final = "keras.applications."
@@ -140,7 +138,7 @@ class Work:
     @property
     def cautious(self) -> float:
         """What may be expected at least: sizes and calls that are not known may take longer, and leave less to gain."""
-        more = (_GUESS - 1) * self.guessed + (_UNKNOWN * self.eager if self.unknown else 0.0)
+        more = (costs.GUESSED - 1) * self.guessed + (_UNKNOWN * self.eager if self.unknown else 0.0)
         return min(self.benefit, (self.eager + more) / (self.graph + more))
 
 

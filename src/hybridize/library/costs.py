@@ -57,6 +57,8 @@ ITERATIONS: Final = 10
 HELD: Final = 4
 BATCHES: Final = 100
 BATCH: Final = 32
+#: What rests on guessed sizes may take so many times as long: batches, images and clouds of points are mostly larger.
+GUESSED: Final = 10.0
 #: Microseconds of a call of which it is not known what it does, beside what is known: it reads, simulates, draws.
 OUTSIDE: Final = 1_000.0
 #: What a call of a model's own loops takes beside what it computes (data sets, callbacks): one row through one dense
