@@ -690,3 +690,15 @@ def test_a_tensor_that_behaves_as_an_array_is_asked_for_its_mean(behaves: bool, 
     (tmp_path / "main.py").write_text(source)
     found = [each for each in analyze([tmp_path], Config()).findings if each.code == "HY340"]
     assert [each.severity.value for each in found] == ["info" if behaves else "error"]
+
+
+def test_what_a_host_function_gives_of_a_tensor_is_told_once(tmp_path: Path) -> None:
+    """`np.array` raises: `np.mean` and `float` around it never get anything."""
+    source = (
+        "import numpy as np\n@tf.function\ndef step(x):\n"
+        "    return x - float(np.mean(np.array([x, x])))\nstep(tf.ones(3))\n"
+    )
+    (tmp_path / "main.py").write_text(TF + source, "utf-8")
+    found = [each.message for each in analyze([tmp_path], Config()).findings if each.code == "HY340"]
+    assert len(found) == 1
+    assert "`np.array`" in found[0]

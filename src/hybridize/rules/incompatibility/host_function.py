@@ -76,10 +76,17 @@ def _any(view: FrameView, instr: ir.Call, name: str) -> int:
         return _numbers(view, instr) | own(view, instr.arguments[0][0]) if instr.arguments else 0
     found = _numbers(view, instr)
     for slot in arguments(instr):
-        if is_dim(view.value(slot)) or is_dim(elements(view.value(slot))):
+        if is_dim(view.value(slot)) or is_dim(elements(view.value(slot))) or _is_told(view, slot):
             continue
         found |= own(view, slot) if has_tensor(view.value(slot)) else view.symbolic(slot)
     return found
+
+
+def _is_told(view: FrameView, slot: int) -> bool:
+    """Whether a slot holds what a host function would give of a tensor, and does not: that one raises before."""
+    made = view.definition(slot)
+    names = view.names(made.function) if isinstance(made, ir.Call) else ()
+    return isinstance(made, ir.Call) and any(on_host(each) and _any(view, made, each) for each in names)
 
 
 RULE = Rule(
