@@ -43,14 +43,18 @@ def on_host(name: str) -> bool:
 
 def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A host function is given a tensor that tracing makes symbolic, or a number that was made from one."""
-    for name in view.names(instr.function):
-        if not on_host(name):
-            continue
-        needs = _numbers(view, instr) if name in _NUMBERS else _any(view, instr, name)
-        if needs:
-            said = f"gives a tensor to `{_spelled(name)}`, which computes on the host"
-            yield Hit(instr.position, said, needs, level=Level.INFO if _asks_tensor(view, instr, name) else None)
-        return
+    name, needs = _refused(view, instr)
+    if needs:
+        said = f"gives a tensor to `{_spelled(name)}`, which computes on the host"
+        yield Hit(instr.position, said, needs, level=Level.INFO if _asks_tensor(view, instr, name) else None)
+
+
+def _refused(view: FrameView, instr: ir.Call) -> tuple[str, int]:
+    """The host function that a call runs, and the mask of what it is given and cannot take."""
+    name = next(filter(on_host, view.names(instr.function)), "")
+    if not name:
+        return "", 0
+    return name, _numbers(view, instr) if name in _NUMBERS else _any(view, instr, name)
 
 
 def _asks_tensor(view: FrameView, instr: ir.Call, name: str) -> bool:
@@ -85,8 +89,7 @@ def _any(view: FrameView, instr: ir.Call, name: str) -> int:
 def _is_told(view: FrameView, slot: int) -> bool:
     """Whether a slot holds what a host function would give of a tensor, and does not: that one raises before."""
     made = view.definition(slot)
-    names = view.names(made.function) if isinstance(made, ir.Call) else ()
-    return isinstance(made, ir.Call) and any(on_host(each) and _any(view, made, each) for each in names)
+    return isinstance(made, ir.Call) and _refused(view, made)[1] != 0
 
 
 RULE = Rule(
