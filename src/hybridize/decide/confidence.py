@@ -20,6 +20,7 @@ from hybridize.rules.dormant import broken_argument, broken_setting
 from hybridize.rules.scan import Scanner
 from hybridize.source import Role
 from hybridize.tracing.contract import open_contract, open_outcome
+from hybridize.tracing.views import FunctionView
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Confidences:
         self.frames: Mapping[Code, Sequence[Frame]] = solution.frames
         self.roles = scanner.project.roles
         self.contracts = scanner.project.contracts
+        self._broken: dict[Code, Evidence | None] = {}
         self.tensorflow = {mod.path for mod in solution.world.modules.values() if _names(mod, "tf")}
         self.keras = {mod.path for mod in solution.world.modules.values() if _names(mod, "keras")}
         for module in solution.program.modules.values():
@@ -80,7 +82,7 @@ class Confidences:
             return Grounds(Confidence.ASSUMED, (setting,))
         grounds = self._of_calls(code, facts)
         if grounds.level is Confidence.SEEN and self.roles.of(code.path) is Role.LIBRARY:
-            told = open_contract(function) or _arrays(code, facts) or broken_argument(self.scanner, function)
+            told = open_contract(function) or _arrays(code, facts) or self._of_others(function)
             if told is not None:
                 return Grounds(Confidence.DECLARED, (told,))
         return grounds
@@ -96,7 +98,13 @@ class Confidences:
         if self.roles.of(code.path) is not Role.LIBRARY:
             return None
         function = self.scanner.view(code, list(self.frames.get(code, ())), facts)
-        return open_outcome(function) or broken_argument(self.scanner, function)
+        return open_outcome(function) or self._of_others(function)
+
+    def _of_others(self, function: FunctionView) -> Evidence | None:
+        """What breaks for arguments that nobody is seen to pass: asked of what is told and of what is converted."""
+        if function.code not in self._broken:
+            self._broken[function.code] = broken_argument(self.scanner, function)
+        return self._broken[function.code]
 
     def neutral(self, code: Code) -> Evidence | None:
         """That a function's file may run without TensorFlow."""

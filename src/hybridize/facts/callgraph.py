@@ -160,12 +160,17 @@ def _is_mapped(frame: Frame, position: int, code: Code) -> bool:
 @cached
 def has_own_gradient(code: Code) -> bool:
     """Whether a function is under `tf.custom_gradient`: beside its result it returns the function that derives it."""
-    return any("custom_gradient" in ast.unparse(node) for node in code.decorators)
+    return _is_decorated(code, "custom_gradient")
 
 
+@cached
 def is_registered_gradient(code: Code) -> bool:
     """Whether TensorFlow calls a function with the operation that is to be derived, another at each call."""
-    return any("RegisterGradient" in ast.unparse(node) for node in code.decorators)
+    return _is_decorated(code, "RegisterGradient")
+
+
+def _is_decorated(code: Code, name: str) -> bool:
+    return any(name in ast.unparse(node) for node in code.decorators)
 
 
 def denotes(obj: Obj, code: Code) -> bool:

@@ -56,11 +56,7 @@ def refuses(engine: Engine, frame: Frame, instr: ir.Call, target: Value) -> bool
         return False
     for obj in target:
         code, given = _refusing(engine, frame, obj)
-        if code is None:
-            return False
-        number = given + len(instr.arguments)
-        least, most = _taken(code)
-        if (not named and least <= number <= most) or not _is_refused(code, number, named):
+        if code is None or not _is_refused(code, given + len(instr.arguments), named):
             return False
     return _is_certain(frame, instr.position)
 
@@ -206,6 +202,9 @@ def _taken(code: Code) -> tuple[float, float]:
 
 def _is_refused(code: Code, given: int, named: set[str]) -> bool:
     """Whether Python raises `TypeError` for so many arguments by position, and these by name."""
+    if not named:
+        least, most = _taken(code)
+        return not least <= given <= most
     places = [p for p in code.params if p.kind in ("positional", "normal")]
     by_name = [p for i, p in enumerate(places) if i >= given and p.kind == "normal"]
     by_name += [p for p in code.params if p.kind == "keyword"]

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TypeGuard
 
 from hybridize.records import dataclass
 from hybridize.repairs.flow_of_names import bound_by, forbidden
+from hybridize.repairs.names import names_in
 from hybridize.repairs.parts import work_of
 from hybridize.repairs.text import end
 from hybridize.source.syntax import walk
@@ -40,7 +42,13 @@ def behind(
     late: list[ast.stmt] = []
     kept: list[ast.stmt] = []
     asked: set[str] = set()
-    opened = {name for tape in _tapes(block) for item in tape.items for name in _names(item.optional_vars)}
+    opened = {
+        name
+        for tape in _tapes(block)
+        for item in tape.items
+        if item.optional_vars
+        for name in names_in(item.optional_vars)
+    }
     for statement in reversed(list(_flat(block))):
         wanted = _is_in(statement, blocked) or _adds_up(statement) or not work_of([statement], work)
         others = {name for name in _loads(statement) - bound_by([statement]) if not is_value(name)} if kept else set()
@@ -49,11 +57,11 @@ def behind(
             asked |= others
         else:
             kept.append(statement)
-    late = [s for s in late if any(_is_in(each, blocked) for each in late)]
-    return Behind(tuple(late), tuple(sorted(asked))) if late and not _is_emptied(block, late) else Behind()
+    needed = any(_is_in(each, blocked) for each in late) and not _is_emptied(block, late)
+    return Behind(tuple(late), tuple(sorted(asked))) if needed else Behind()
 
 
-def is_tape(statement: ast.stmt) -> bool:
+def is_tape(statement: ast.stmt) -> TypeGuard[ast.With]:
     """Whether a statement is a block that a tape records."""
     return isinstance(statement, ast.With) and "GradientTape" in ast.unparse(statement.items[0])
 
@@ -62,14 +70,14 @@ def _flat(block: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of a block, those that a tape records in place of its own."""
     for statement in block:
         if is_tape(statement):
-            yield from _flat(statement.body)  # type: ignore[attr-defined]
+            yield from _flat(statement.body)
         else:
             yield statement
 
 
 def _tapes(block: Sequence[ast.stmt]) -> Iterator[ast.With]:
     for statement in block:
-        if isinstance(statement, ast.With) and is_tape(statement):
+        if is_tape(statement):
             yield statement
             yield from _tapes(statement.body)
 
@@ -84,7 +92,7 @@ def _adds_up(statement: ast.stmt) -> bool:
 
 def _may_wait(statement: ast.stmt, rest: Sequence[ast.stmt], tapes: Collection[str], others: Collection[str]) -> bool:
     """Whether a statement does the same behind others: none binds what another reads, nor uses the same object."""
-    used = {name for s in rest for name in _names(s)}
+    used = {name for s in rest for name in names_in(s)}
     loads = _loads(statement)
     if bound_by([statement]) & used or loads & (bound_by(rest) | set(tapes)) or used & set(others):
         return False
@@ -94,10 +102,6 @@ def _may_wait(statement: ast.stmt, rest: Sequence[ast.stmt], tapes: Collection[s
 def _is_emptied(block: Sequence[ast.stmt], late: Sequence[ast.stmt]) -> bool:
     """Whether a tape would have nothing left to record, or the step nothing left to do."""
     return any(all(s in late for s in each) for each in (block, *(tape.body for tape in _tapes(block))))
-
-
-def _names(node: ast.AST | None) -> set[str]:
-    return {n.id for n in walk(node) if isinstance(n, ast.Name)} if node is not None else set()
 
 
 def _loads(node: ast.AST) -> set[str]:

@@ -18,6 +18,7 @@ from hybridize.repairs.bench import NOTHING, Bench, numbers
 from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.flow_of_names import bound_by, reads
 from hybridize.repairs.loop_behind import behind
+from hybridize.repairs.names import names_in
 from hybridize.repairs.text import SourceFile, end, start
 from hybridize.source.ends import common_ends
 from hybridize.source.syntax import children, walk
@@ -96,14 +97,14 @@ class Mover:
             others = [s for s in block if s is not statement]
             alone = len(statement.targets) == 1 and name not in bound_by(others) and name not in reads(block[:i]).needed
             rest = [s for s in block if s not in front and s is not statement]
-            if alone and self._is_number(statement.value, varying) and not _names(statement.value) & bound_by(rest):
+            if alone and self._is_number(statement.value, varying) and not names_in(statement.value) & bound_by(rest):
                 front.append(statement)
                 varying.add(name)
         return front, frozenset(varying)
 
     def _is_number(self, node: ast.expr, varying: Collection[str]) -> bool:
         """Whether an expression computes a Python number of nothing but numbers, a varying one among them."""
-        return bool(_names(node) & set(varying)) and all(self._is_pure(each) for each in walk(node))
+        return bool(names_in(node) & set(varying)) and all(self._is_pure(each) for each in walk(node))
 
     def _is_pure(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Name):
@@ -128,7 +129,7 @@ class Mover:
             if node in moved or isinstance(node, _APART):
                 return
             if isinstance(node, ast.expr) and not isinstance(node, (ast.Name, ast.Constant)):
-                fits = self._is_number(node, varying) and not _names(node) & bound
+                fits = self._is_number(node, varying) and not names_in(node) & bound
                 if fits and (sure or not _may_fail(node)):
                     yield node
                     return
@@ -231,10 +232,6 @@ def _lines(file: SourceFile, statement: ast.stmt) -> TextEdit | None:
     if file.indentation(statement) is None or file.lines[last - 1][column:].strip() or last >= len(file.lines):
         return None
     return TextEdit(file.path, (statement.lineno, 0), (last + 1, 0), "")
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
 
 
 def _may_fail(node: ast.expr) -> bool:

@@ -15,6 +15,11 @@ from hybridize.source.syntax import children, walk
 _BUILTINS = frozenset(dir(builtins))
 
 
+def names_in(node: ast.AST) -> set[str]:
+    """All names in a piece of code."""
+    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
+
+
 def free_names(file: SourceFile, node: ast.AST) -> set[str]:
     """The names that code uses and does not bind itself, built-in ones excepted.
 

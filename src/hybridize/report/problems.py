@@ -187,6 +187,11 @@ class _Writer:
         return one_line(place(self.display, path, line))
 
 
+def _writer(report: Report, display: Callable[[str], str], page: Page, *, every: bool, verbose: bool) -> _Writer:
+    lines_of = reader(report.project.root, getattr(display, "contents", {}))
+    return _Writer(report, display, page, every, verbose, lines_of)
+
+
 def write(
     report: Report, display: Callable[[str], str], page: Page, *, every: bool, verbose: bool, quiet: bool
 ) -> Iterator[str]:
@@ -194,9 +199,7 @@ def write(
 
     `every`: information is shown as warnings are. `quiet`: no information, and no headings.
     """
-    writer = _Writer(
-        report, display, page, every, verbose, reader(report.project.root, getattr(display, "contents", {}))
-    )
+    writer = _writer(report, display, page, every=every, verbose=verbose)
     found = problems(report)
     serious = [each for each in found if each.severity in SERIOUS]
     rest = [each for each in found if each.severity not in SERIOUS]
@@ -222,7 +225,7 @@ def unreadable(report: Report, display: Callable[[str], str], page: Page) -> Ite
 
 def at_line(report: Report, display: Callable[[str], str], page: Page, path: str, line: int) -> str:
     """What is found in the lines around one that belongs to no function, with all steps; empty for nothing."""
-    writer = _Writer(report, display, page, True, True, reader(report.project.root, getattr(display, "contents", {})))
+    writer = _writer(report, display, page, every=True, verbose=True)
     found = [p for p in problems(report) if p.path == path and p.span.line <= line <= max(p.span.end_line, p.span.line)]
     return "".join(writer.serious(found))
 

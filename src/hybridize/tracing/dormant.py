@@ -89,18 +89,14 @@ def _after(site: Site, frames: Sequence[Frame]) -> Iterator[Block]:
     """What stands behind a branch that does not go on, as far as nothing else leads there."""
     yield site.block[site.index + 1 :]
     outer = site.parent
-    ends = _ends(outer.instr) if outer is not None else ()
+    ends = _ends(outer.instr) if outer is not None else []
     if outer is not None and ends and not any(frame.edges[edge] for frame in frames for edge in ends):
         yield from _after(outer, frames)
 
 
-def _ends(instr: Instr) -> tuple[int, ...]:
+def _ends(instr: Instr) -> list[int]:
     """The edges by which control goes on behind a branch or a `try`; none of a loop."""
-    if isinstance(instr, ir.If):
-        return instr.then_edge, instr.else_edge
-    if isinstance(instr, ir.Try):
-        return instr.fallthrough, *[handler.fallthrough for handler in instr.handlers]
-    return ()
+    return edges_of(instr) if isinstance(instr, (ir.If, ir.Try)) else []
 
 
 class DormantView(FrameView):
@@ -172,7 +168,7 @@ class DormantView(FrameView):
 
     def _member(self, obj: Obj, made: ir.Attr) -> Value:
         if not isinstance(obj, Tensor):
-            return member(obj, made.name)
+            return _member(obj, made.name)
         found: Value = self.project.solution.engine.attributes.get_attr(self.frame, obj, made.name, made.position)
         return found
 
@@ -210,7 +206,7 @@ def _computes(name: str) -> bool:
     return spec is None or spec.op
 
 
-def member(obj: object, name: str) -> Value:
+def _member(obj: object, name: str) -> Value:
     """An attribute of an object, as far as nothing has to be run for it."""
     if isinstance(obj, Lib):
         return library_attribute(obj.name, name)

@@ -17,7 +17,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
-from hybridize.program.operands import operands
+from hybridize.program.operands import edges_of, operands
 from hybridize.tracing.views import ProjectView
 
 #: Parameters by their places.
@@ -136,11 +136,7 @@ def _joined(frame: Frame, phi: ir.Phi) -> Iterator[int]:
         if edge < 0 or frame.edges[edge]:
             yield slot
         else:
-            yield from (branch.condition for branch in index_of(frame.code).of(ir.If) if edge in _ways(branch))
-
-
-def _ways(branch: ir.If) -> tuple[int, int]:
-    return branch.then_edge, branch.else_edge
+            yield from (branch.condition for branch in index_of(frame.code).of(ir.If) if edge in edges_of(branch))
 
 
 def _slots(caller: Frame, pos: int, callee: Frame, index: int) -> list[int]:
