@@ -306,7 +306,7 @@ class Parameters:
         param = self.code.params[index]
         if param.has_default and not any(frame.explicit >> index & 1 for frame in self.frames):
             return []  # its default is never overridden
-        found: list[Evidence] = []
+        found: dict[Evidence, None] = {}  # contexts of one call say the same
         answers: dict[Value, bool] = {}
         for calls in self._sites:
             for caller, pos, args in calls:
@@ -315,13 +315,13 @@ class Parameters:
                 if literal is None:
                     literal = answers[value] = bool(value) and all(self._is_literal(o, 0) for o in value)
                 if literal:
-                    said = f"the literal {', '.join(sorted(map(_literal_text, value)))}"
-                    found.append(tells(Told.RECEIVES, caller.code.path, pos >> 16, param.name, said))
+                    said = ", ".join(sorted({_literal_text(o) for o in value}))
+                    found[tells(Told.RECEIVES, caller.code.path, pos >> 16, param.name, said)] = None
                     held = [e for e in map(literal_field, value) if e is not None]
-                    found += held[:1] or self._cause(caller, pos, index)
+                    found.update(dict.fromkeys(held[:1] or self._cause(caller, pos, index)))
                     if len(found) >= _MOST:
-                        return found
-        return found
+                        return list(found)
+        return list(found)
 
     @cached_property
     def _sites(self) -> list[list[tuple[Frame, int, list[Value]]]]:
@@ -441,8 +441,12 @@ def _is_called_as_graph(frames: list[Frame]) -> bool:
 
 def _literal_text(obj: Obj) -> str:
     if isinstance(obj, Prim) or (isinstance(obj, Lit) and obj.varies):
-        return f"(a Python {obj.kind} that varies)"
-    return repr(obj) if isinstance(obj, Lit) else f"inside a {type(obj).__name__.lower()}"
+        return f"a Python {obj.kind} that varies"
+    if isinstance(obj, Lit):
+        return f"the literal {obj!r}"
+    if isinstance(obj, Container):
+        return f"a {obj.kind} with a literal"
+    return "a tuple with a literal" if isinstance(obj, Tup) else "an object with a literal"
 
 
 def _in_class(code: Code) -> bool:
