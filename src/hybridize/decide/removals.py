@@ -12,6 +12,7 @@ from functools import cached_property
 from math import inf
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.decide.documentation import status_of
 from hybridize.decide.model import FunctionReport, Status
 from hybridize.domain.calls import How
@@ -206,16 +207,13 @@ class Removals:
 
     def _extent(self, frames: list[Frame]) -> Iterator[Frame]:
         """The frames whose work is that of a call; what is hybrid itself is a graph's call and no more."""
-        todo = list(frames)
-        seen = set(todo)
-        while todo:
-            frame = todo.pop()
-            yield frame
-            for (pos, callee), how in frame.calls.items():
-                part = _is_part(frame, pos, how) and callee.code not in self.benefits.hybrid
-                if part and callee not in seen:
-                    seen.add(callee)
-                    todo.append(callee)
+        hybrid = self.benefits.hybrid
+
+        def parts(frame: Frame) -> list[Frame]:
+            calls = frame.calls.items()
+            return [to for (pos, to), how in calls if to.code not in hybrid and _is_part(frame, pos, how)]
+
+        return closure(frames, parts)
 
     # Retracing ------------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.objects import Bound, Lib, LibInst
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
@@ -165,12 +166,7 @@ def _spread(
 
 
 def _closure(start: str, imported: Mapping[str, set[str]]) -> set[str]:
-    found, todo = {start}, [start]
-    while todo:
-        new = imported.get(todo.pop(), set()) - found
-        found |= new
-        todo += new
-    return found
+    return set(closure([start], lambda each: imported.get(each, ())))
 
 
 def _imported(program: Program, id_: str, module: ModuleSource) -> Iterator[str]:

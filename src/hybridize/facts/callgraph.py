@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from hybridize.closure import closure
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Func, Obj, Stream, Wrapper
 from hybridize.domain.session import cached
@@ -67,27 +68,12 @@ def _callees(frame: Frame, known: Collection[Frame]) -> list[Frame]:
 
 def reachable(frame: Frame, known: Collection[Frame] = ()) -> set[Frame]:
     """The frames that a call of this one may run, itself included; not what is `known`, and what only that calls."""
-    seen = {frame}
-    todo = [frame]
-    while todo:
-        for _, callee in todo.pop().calls:
-            if callee not in seen and callee not in known:
-                seen.add(callee)
-                todo.append(callee)
-    return seen
+    return set(closure([frame], lambda each: _callees(each, known)))
 
 
 def extent(frames: Iterable[Frame], outside: frozenset[str]) -> Iterator[Frame]:
     """Frames and what they call, but for the ways of being called that are `outside`."""
-    todo = list(frames)
-    seen = dict.fromkeys(todo)
-    while todo:
-        frame = todo.pop()
-        yield frame
-        for (_, callee), how in frame.calls.items():
-            if how not in outside and callee not in seen:
-                seen[callee] = None
-                todo.append(callee)
+    return closure(frames, lambda frame: [callee for (_, callee), how in frame.calls.items() if how not in outside])
 
 
 def call_chain(start: Frame, goal: Frame) -> list[tuple[Frame, int, Frame]]:

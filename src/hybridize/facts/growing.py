@@ -16,7 +16,7 @@ from hybridize.library.dialect import KEEP, LENGTHEN
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import NO_SLOT, Instr
-from hybridize.program.operands import operands
+from hybridize.program.operands import joined, operands
 
 #: What an end of a slice is kept within its bounds by.
 _BOUNDS: Final = frozenset({"builtins.min", "builtins.max"})
@@ -113,33 +113,14 @@ def _own_growth(frame: Frame, ways: Iterable[int], start: int) -> Evidence | Non
 
 def _lengthenings(frame: Frame, ways: Iterable[int]) -> Iterator[ir.Call]:
     """The calls of lengthening operations that slots come from, over joins."""
-    index = index_of(frame.code)
-    todo, seen = list(ways), set[int]()
-    while todo and len(seen) < _FAR:
-        slot = index.original(todo.pop())
-        made = index.definitions.get(slot)
-        if slot in seen or made is None:
-            continue
-        seen.add(slot)
-        if isinstance(made, ir.Phi):
-            todo += [source for _, source in made.incoming]
-        elif isinstance(made, ir.Call) and not LENGTHEN.isdisjoint(_names(frame, made.function)):
+    for _, made in index_of(frame.code).upstream(ways, joined, _FAR):
+        if isinstance(made, ir.Call) and not LENGTHEN.isdisjoint(_names(frame, made.function)):
             yield made
 
 
 def _comes_from(frame: Frame, slot: int, start: int) -> bool:
     """Whether a slot holds the whole of what was in another, over joins."""
-    index = index_of(frame.code)
-    todo, seen = [slot], set[int]()
-    while todo and len(seen) < _FAR:
-        slot = index.original(todo.pop())
-        if slot == start:
-            return True
-        made = index.definitions.get(slot)
-        if slot not in seen and isinstance(made, ir.Phi):
-            todo += [source for _, source in made.incoming]
-        seen.add(slot)
-    return False
+    return any(each == start for each, _ in index_of(frame.code).upstream([slot], joined, _FAR))
 
 
 def _extended(frame: Frame, slot: int, around: list[ir.Loop]) -> Evidence | None:
@@ -161,17 +142,8 @@ def _extended(frame: Frame, slot: int, around: list[ir.Loop]) -> Evidence | None
 
 def _beginnings(frame: Frame, slot: int) -> Iterator[Instr]:
     """What makes the list in a slot, over joins."""
-    index = index_of(frame.code)
-    todo, seen = [slot], set[int]()
-    while todo and len(seen) < _FAR:
-        slot = index.original(todo.pop())
-        made = index.definitions.get(slot)
-        if slot in seen or made is None:
-            continue
-        seen.add(slot)
-        if isinstance(made, ir.Phi):
-            todo += [source for _, source in made.incoming]
-        else:
+    for _, made in index_of(frame.code).upstream([slot], joined, _FAR):
+        if made is not None and not isinstance(made, ir.Phi):
             yield made
 
 

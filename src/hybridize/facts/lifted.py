@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hybridize.closure import closure
 from hybridize.domain.objects import Tensor
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
@@ -41,16 +42,9 @@ def _from_tensors(frame: Frame, slots: list[int]) -> bool:
         for param, value in zip(frame.code.params, frame.args, strict=True)
         if any(isinstance(o, Tensor) for o in value)
     }
-    todo, seen = [*slots], set(slots)
-    while todo:
-        slot = todo.pop()
-        if slot in arrives or len(seen) > _DEPTH:
-            return True
+
+    def made_of(slot: int) -> list[int]:
         made = known.get(slot)
-        if made is None or (isinstance(made, ir.Attr) and made.name in _KNOWN):
-            continue
-        for each in operands(made):
-            if each not in seen:
-                seen.add(each)
-                todo.append(each)
-    return False
+        return [] if made is None or (isinstance(made, ir.Attr) and made.name in _KNOWN) else operands(made)
+
+    return any(slot in arrives or i >= _DEPTH for i, slot in enumerate(closure(slots, made_of)))

@@ -241,22 +241,13 @@ def _derives(frame: Frame, caller: Frame, position: int, far: int) -> bool:
 
 def _is_part(index: Index, position: int, slots: list[int]) -> bool:
     """Whether some values are computed of what a call gives."""
-    todo = [slot for slot in slots if slot >= 0]
-    seen: set[int] = set()
-    while todo:
-        slot = index.original(todo.pop())
-        made = index.definitions.get(slot)
-        if slot in seen or made is None:
-            continue
-        seen.add(slot)
-        if isinstance(made, ir.Call):
-            if made.position == position:
-                return True
-            todo += [each for each, _ in made.arguments]  # not what it is a method of
-            todo += [each for _, each in made.keywords]
-        elif type(made) in _COMPUTED:
-            todo += [each for each in operands(made) if each >= 0]
-    return False
+
+    def computed_of(made: Instr) -> list[int]:
+        if isinstance(made, ir.Call):  # not what it is a method of
+            return [each for each, _ in made.arguments] + [each for _, each in made.keywords]
+        return operands(made) if type(made) in _COMPUTED else []
+
+    return any(isinstance(m, ir.Call) and m.position == position for _, m in index.upstream(slots, computed_of))
 
 
 def _gets_gradients(frame: Frame, position: int) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.objects import BOTTOM, Class, Func, Inst, Lib, LibInst, Lit, Value
 from hybridize.flow.engine import Engine
 from hybridize.library import registry
@@ -69,12 +70,8 @@ class Uses:
         slots = _aliases(uses, params[index].slot, params[index].name)
         if any(_speaks_against(func.code, instr, slots) for instr in uses.of(slots)):
             return None
-        computed: set[int] = set()
-        todo = list(slots)
-        while todo:
-            found = [each for each in uses.computed.get(todo.pop(), ()) if each not in computed]
-            computed.update(found)
-            todo += found
+        first = {each for slot in slots for each in uses.computed.get(slot, ())}
+        computed = set(closure(first, lambda each: uses.computed.get(each, ())))
         for instr in uses.of(computed):
             answer = self._call(func, uses.made, instr, computed, 0) if isinstance(instr, ir.Call) else None
             if answer:

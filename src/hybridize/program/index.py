@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, TypeVar, overload
 
+from hybridize.closure import closure
 from hybridize.program import ir
 from hybridize.program.ir import Block, Code, Instr
 from hybridize.program.operands import NESTED, blocks_of, edges_of, operands, read_slots, written
@@ -61,6 +62,18 @@ class Index:
     def source(self, slot: int) -> Instr | None:
         """The instruction that makes the value in a slot, copies of it passed over."""
         return self.definitions.get(self.original(slot))
+
+    def upstream(
+        self, slots: Iterable[int], following: Callable[[Instr], Iterable[int]], most: int | None = None
+    ) -> Iterator[tuple[int, Instr | None]]:
+        """The slots that some values come from, copies passed over, each with what makes it: those themselves, and what
+        `following` says of each that the code makes. At most so many."""
+
+        def before(slot: int) -> Iterable[int]:
+            made = self.definitions.get(slot)
+            return map(self.original, following(made)) if made is not None else ()
+
+        return ((slot, self.definitions.get(slot)) for slot in closure(map(self.original, slots), before, most))
 
     @cached_property
     def by_operation(self) -> dict[type[Instr], list[Any]]:

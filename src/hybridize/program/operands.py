@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from hybridize.closure import closure
 from hybridize.program.instruction import Block, Instr
 from hybridize.program.ir import OPERATIONS, Handler, Phi, Refine
 
@@ -12,6 +13,11 @@ from hybridize.program.ir import OPERATIONS, Handler, Phi, Refine
 def operands(instr: Instr | Handler) -> list[int]:
     """The slots that an instruction reads; those of the blocks in it not counted."""
     return _READS[type(instr)](instr)
+
+
+def joined(instr: Instr | None) -> list[int]:
+    """The slots that come together in a join; of anything else none."""
+    return operands(instr) if isinstance(instr, Phi) else []
 
 
 def written(instr: Instr | Handler) -> list[int]:
@@ -108,10 +114,4 @@ def read_slots(flat: list[Instr]) -> frozenset[int]:
             sources.setdefault(instr.target, []).extend(operands(instr))
         else:
             found.update(operands(instr))
-    todo = list(found)
-    while todo:
-        for slot in sources.get(todo.pop(), ()):
-            if slot not in found:
-                found.add(slot)
-                todo.append(slot)
-    return frozenset(found)
+    return frozenset(closure(found, lambda slot: sources.get(slot, ())))

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Class, Func, Heap, Inst, Lib, Lit, Tup, Unknown, Value
+from hybridize.closure import closure
+from hybridize.domain.objects import Class, Func, Heap, Inst, Lib, Lit, Obj, Tup, Unknown, Value
 from hybridize.library.index.lookup import lookup
 from hybridize.program.ir import Code
 from hybridize.regex import regex
@@ -109,20 +110,15 @@ def _takes_whole(call: ast.Call) -> bool:
     return name in _WHOLE
 
 
-def _held(value: Value) -> set[object]:
+def _held(value: Value) -> set[Obj]:
     """Some objects with all that they hold."""
-    seen: set[object] = set()
-    todo: list[object] = list(value)
-    while todo and len(seen) < _DEEP:
-        each = todo.pop()
-        if each in seen:
-            continue
-        seen.add(each)
-        if isinstance(each, Tup):
-            todo += [o for part in each.items for o in part]
-        elif isinstance(each, Heap) and not isinstance(each, Class):
-            todo += [o for cell in each.fields.values() for o in cell.value]
-    return seen
+
+    def inner(each: Obj) -> list[Obj]:
+        if isinstance(each, Heap) and not isinstance(each, Class):
+            return [o for cell in each.fields.values() for o in cell.value]
+        return [o for part in each.items for o in part] if isinstance(each, Tup) else []
+
+    return set(closure(value, inner, _DEEP))
 
 
 # What a class itself does with its fields ----------------------------------------------------------------------------

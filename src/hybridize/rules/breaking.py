@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, Lit, Prim, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.origins import callees_at, roots
@@ -13,7 +14,7 @@ from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Code, Instr
-from hybridize.program.operands import operands
+from hybridize.program.operands import joined, operands
 from hybridize.rules.scan import Scanner
 from hybridize.tracing.dormant import Dormant, DormantView
 from hybridize.tracing.results import OBJECT, REBUILT, REMADE, Part, parts
@@ -127,21 +128,16 @@ class Breaking:
 
     def _is_given(self, view: DormantView, slot: int) -> bool:
         """Whether something is an argument that nobody sees, or a part of one, of which the program shows no kind."""
-        index, todo, seen = index_of(view.code), [slot], set[int]()
+        index = index_of(view.code)
         slots = {view.code.params[i].slot for i in self.given[view.frame]}
-        while todo:
-            slot = index.original(todo.pop())
-            made = index.definitions.get(slot)
-            if slot in seen or not all(isinstance(o, _PLAIN) for o in view.value(slot)):
-                continue
-            seen.add(slot)
-            if slot in slots:
-                return True
-            if isinstance(made, ir.Phi):
-                todo += [each for _, each in made.incoming]
-            elif isinstance(made, _PARTS):
-                todo += operands(made)[:1]
-        return False
+
+        def plain(some: list[int]) -> list[int]:
+            return [each for each in map(index.original, some) if all(isinstance(o, _PLAIN) for o in view.value(each))]
+
+        def whole(made: Instr) -> list[int]:
+            return plain(operands(made)[:1] if isinstance(made, _PARTS) else joined(made))
+
+        return any(each in slots for each, _ in index.upstream(plain([slot]), whole))
 
     def _is_outer(self, view: DormantView, slot: int) -> bool:
         """Whether a slot holds a container that existed before the trace; `**options` is made by the call."""
@@ -209,19 +205,16 @@ def _told(part: Part) -> str:
 
 def _giving(code: Code, frames: Iterable[Frame]) -> set[Frame]:
     """The frames whose results are those of a function: its own, and those of what it returns calls of."""
-    todo = [frame for frame in frames if frame.code is code]
-    found = set(todo)
-    while todo:
-        frame = todo.pop()
+
+    def returned(frame: Frame) -> Iterator[Frame]:
         index = index_of(frame.code)
         for instr in index.of(ir.Return):
             for slot in _brought(index, instr.value, _NO_EDGES, whole=True):
                 made = index.definitions.get(slot)
-                for callee, _ in callees_at(frame, made.position) if isinstance(made, ir.Call) else ():
-                    if callee not in found:
-                        found.add(callee)
-                        todo.append(callee)
-    return found
+                if isinstance(made, ir.Call):
+                    yield from (callee for callee, _ in callees_at(frame, made.position))
+
+    return set(closure([frame for frame in frames if frame.code is code], returned))
 
 
 def _mutates(method: str) -> bool:

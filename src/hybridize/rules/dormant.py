@@ -143,14 +143,6 @@ def _from_outside(code: Code, pos: int) -> bool:
     """Whether what a constructor stores follows from its parameters."""
     index = index_of(code)
     given = {p.slot for p in code.params[1:]}
-    todo = [i.value for i in index.at(pos) if isinstance(i, ir.SetAttr)]
-    seen: set[int] = set()
-    while todo and len(seen) < _FAR:
-        slot = index.original(todo.pop())
-        if slot in given:
-            return True
-        made = index.definitions.get(slot)
-        if slot not in seen and made is not None and not isinstance(made, (ir.Call, ir.Func)):
-            todo += operands(made)
-        seen.add(slot)
-    return False
+    stored = [i.value for i in index.at(pos) if isinstance(i, ir.SetAttr)]
+    sources = index.upstream(stored, lambda made: () if isinstance(made, (ir.Call, ir.Func)) else operands(made), _FAR)
+    return any(slot in given for slot, _ in sources)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.calls import NOT_TRACED
 from hybridize.domain.objects import Unknown, Value
 from hybridize.facts.dispatch import is_either
@@ -249,13 +250,8 @@ class Scanner:
 
     def _prepare(self, frames: list[Frame]) -> None:
         """Scans what the frames may run, callees first."""
-        todo = [frame for frame in frames if frame not in self._carried]
-        missing = set(todo)
-        while todo:
-            for _, callee in todo.pop().calls:
-                if callee not in missing and callee not in self._carried:
-                    missing.add(callee)
-                    todo.append(callee)
+        starts = [frame for frame in frames if frame not in self._carried]
+        missing = set(closure(starts, lambda each: [c for _, c in each.calls if c not in self._carried]))
         if not missing:
             return
         if self._ranks is None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final, TypeVar
 
+from hybridize.closure import closure
 from hybridize.domain.objects import Inst, LibInst
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -99,15 +100,9 @@ def may_have_keras_3(function: FunctionView) -> bool:
 def _files(project: ProjectView, some: int) -> set[str]:
     """The files of a program: those of what it runs, and what these import."""
     extents = project.extents
-    todo = list(dict.fromkeys([frame.code for frame in extents.frames(some) if extents.is_live(frame)]))
-    found = {code.path for code in todo}
+    run = [frame.code for frame in extents.frames(some) if extents.is_live(frame)]
     modules = project.shared("modules by their last names", lambda: _by_name(project))
-    while todo:
-        named = (modules[part] for part in _imports(todo.pop()) if part in modules)
-        new = [code for code in named if code.path not in found]
-        found.update(code.path for code in new)
-        todo += new
-    return found
+    return {code.path for code in closure(run, lambda c: [modules[part] for part in _imports(c) if part in modules])}
 
 
 def _by_name(project: ProjectView) -> dict[str, Code]:

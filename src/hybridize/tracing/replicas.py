@@ -9,6 +9,8 @@ from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
+from hybridize.program.ir import Instr
+from hybridize.program.operands import joined
 from hybridize.tracing.views import ProjectView
 
 _STRATEGIES: Final = "tf.distribute."
@@ -52,42 +54,34 @@ def replicated(project: ProjectView, frame: Frame) -> frozenset[int]:
 
 def _sources(index: Index, slots: list[int]) -> set[int]:
     """The slots that some are taken from: of displays the elements, of elements the whole."""
-    todo, seen = list(slots), set[int]()
-    while todo and len(seen) < _FAR:
-        slot = index.original(todo.pop())
-        made = index.definitions.get(slot)
-        if slot in seen:
-            continue
-        seen.add(slot)
+
+    def taken_from(made: Instr) -> list[int]:
         if isinstance(made, (ir.Tuple, ir.List)):
-            todo += [each for each, _ in made.elements]
-        elif isinstance(made, (ir.Unpack, ir.Item)):
-            todo.append(made.source)
-    return seen
+            return [each for each, _ in made.elements]
+        return [made.source] if isinstance(made, (ir.Unpack, ir.Item)) else []
+
+    return {slot for slot, _ in index.upstream(slots, taken_from, _FAR)}
 
 
 def is_distributed(project: ProjectView, frame: Frame, slot: int, depth: int = _CALLS) -> bool:
     """Whether a slot holds what a strategy's dataset gives, or a part of it: with several replicas a value for each."""
-    index = index_of(frame.code)
-    todo, seen = [slot], set[int]()
-    while todo and len(seen) < _FAR:
-        slot = index.original(todo.pop())
-        made = index.definitions.get(slot)
-        if slot in seen:
-            continue
-        seen.add(slot)
-        if made is None:
-            if depth and _is_passed_distributed(project, frame, slot, depth):
-                return True
-        elif isinstance(made, (ir.Item, ir.Iter, ir.Unpack)):
-            todo.append(made.source)
-        elif isinstance(made, ir.Phi):
-            todo += [source for _, source in made.incoming]
-        elif isinstance(made, ir.Call):
-            names = project.names(frame.vals[made.function] or frozenset())
-            if any(name.startswith(_STRATEGIES) and name.endswith(_DISTRIBUTES) for name in names):
-                return True
-            todo += [given for given, _ in made.arguments] if not _GOES.isdisjoint(names) else []
+
+    def names(call: ir.Call) -> tuple[str, ...]:
+        return project.names(frame.vals[call.function] or frozenset())
+
+    def whole(made: Instr) -> list[int]:
+        if isinstance(made, (ir.Item, ir.Iter, ir.Unpack)):
+            return [made.source]
+        if isinstance(made, ir.Call) and not _GOES.isdisjoint(names(made)):
+            return [given for given, _ in made.arguments]
+        return joined(made)
+
+    for each, made in index_of(frame.code).upstream([slot], whole, _FAR):
+        if made is None and depth and _is_passed_distributed(project, frame, each, depth):
+            return True
+        called = names(made) if isinstance(made, ir.Call) else ()
+        if any(name.startswith(_STRATEGIES) and name.endswith(_DISTRIBUTES) for name in called):
+            return True
     return False
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.objects import (
     Bound,
     Cell,
@@ -156,19 +157,8 @@ class Settings:
         return found
 
     def _reached(self, roots: list[Obj]) -> tuple[Setting, ...]:
-        found: list[Setting] = []
-        todo = [obj for obj in roots if obj in self._of or _runs_library(obj)]
-        seen: set[Obj] = set(todo)
-        while todo and len(seen) < _PARTS:
-            obj = todo.pop()
-            found += self._of.get(obj, ())
-            fields = [cell.value for cell in obj.fields.values()] if isinstance(obj, (Inst, LibInst)) else parts(obj)
-            for value in fields:
-                for inner in value:
-                    if inner not in seen and (isinstance(inner, (Container, Tup)) or _runs_library(inner)):
-                        seen.add(inner)
-                        todo.append(inner)
-        return tuple(found)
+        starts = [obj for obj in roots if obj in self._of or _runs_library(obj)]
+        return tuple(each for obj in closure(starts, _inner, _PARTS) for each in self._of.get(obj, ()))
 
 
 def _roots(obj: Obj) -> list[Obj]:
@@ -176,6 +166,12 @@ def _roots(obj: Obj) -> list[Obj]:
     if isinstance(obj, Bound):
         return [obj.receiver] if isinstance(obj.func, str) and isinstance(obj.receiver, (Inst, LibInst)) else []
     return [obj] if isinstance(obj, (Inst, LibInst)) else []
+
+
+def _inner(obj: Obj) -> Iterator[Obj]:
+    """What an object holds that may hold settings."""
+    fields = [cell.value for cell in obj.fields.values()] if isinstance(obj, (Inst, LibInst)) else parts(obj)
+    return (each for value in fields for each in value if isinstance(each, (Container, Tup)) or _runs_library(each))
 
 
 def _runs_library(obj: Obj) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.objects import Lib, Lit, Mod, Value
 from hybridize.facts.model import Evidence
 from hybridize.facts.reasons import OPAQUE
@@ -98,20 +99,13 @@ def _loaded(project: ProjectView, code: Code) -> set[Frame]:
     """The bodies of the modules that run when the file of a function is imported: its own, and all that it imports."""
     bodies = project.solution.world.module_frames
 
-    def find() -> set[Frame]:
-        todo = [body for body in bodies.values() if body.code.path == code.path]
-        found = set(todo)
-        while todo:
-            body = todo.pop()
-            index = index_of(body.code)
-            for instr in (*index.of(ir.Import), *index.of(ir.ImportFrom)):
-                modules = (getattr(o, "module", o) for o in body.vals[instr.target] or ())
-                new = {bodies[m] for m in modules if isinstance(m, Mod) and m in bodies} - found
-                found |= new
-                todo += new
-        return found
+    def imported(body: Frame) -> Iterator[Frame]:
+        for instr in index_of(body.code).of(ir.Import, ir.ImportFrom):
+            modules = (getattr(o, "module", o) for o in body.vals[instr.target] or ())
+            yield from (bodies[m] for m in modules if isinstance(m, Mod) and m in bodies)
 
-    return project.shared(("loaded", code.path), find)
+    own = [body for body in bodies.values() if body.code.path == code.path]
+    return project.shared(("loaded", code.path), lambda: set(closure(own, imported)))
 
 
 def loses_nothing(project: ProjectView, frame: Frame, name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Inst, LibInst, Lit, Tensor
 from hybridize.domain.tensors import VARIABLE
@@ -91,20 +92,18 @@ def _passes_recorded(caller: Frame, pos: int, tapes: Sequence[LibInst]) -> bool:
 
 def _is_recorded(caller: Frame, slot: int, start: int) -> bool:
     known = definitions(caller.code)
-    todo, seen = [slot], {slot}
-    while todo and len(seen) < _STEPS:
-        made = known.get(todo.pop())
-        if made is None or made.position < start:
-            continue
-        if isinstance(made, ir.Call) and _is_of_project(caller, made):
+
+    def inside(each: int) -> list[int]:
+        made = known.get(each)
+        return [] if made is None or made.position < start else _used(made)
+
+    for i, each in enumerate(closure([slot], inside)):
+        made = known.get(each)
+        called = isinstance(made, ir.Call) and made.position >= start and _is_of_project(caller, made)
+        variable = each != slot and any(isinstance(o, Tensor) and o.kind == VARIABLE for o in caller.vals[each] or ())
+        if called or variable or i >= _STEPS:
             return True
-        for operand in _used(made):
-            if any(isinstance(o, Tensor) and o.kind == VARIABLE for o in caller.vals[operand] or ()):
-                return True
-            if operand not in seen:
-                seen.add(operand)
-                todo.append(operand)
-    return len(seen) >= _STEPS
+    return False
 
 
 def _is_of_project(caller: Frame, call: ir.Call) -> bool:
@@ -195,17 +194,8 @@ def _flat(caller: Frame, given: list[int]) -> list[int]:
 def _leads(frame: Frame, slot: int, source: int) -> bool:
     """Whether a value is computed from another one of the frame, or is that."""
     known = definitions(frame.code)
-    todo, seen = [slot], {slot}
-    while todo and len(seen) < _STEPS:
-        each = todo.pop()
-        if each == source:
-            return True
-        made = known.get(each)
-        if made is not None:
-            new = [s for s in _used(made) if s not in seen]
-            seen.update(new)
-            todo += new
-    return False
+    used = closure([slot], lambda each: _used(known[each]) if each in known else (), _STEPS)
+    return source in used
 
 
 def _used(made: Instr) -> list[int]:

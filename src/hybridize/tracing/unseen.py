@@ -7,7 +7,7 @@ only passes it on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from hybridize.domain.calls import NOT_TRACED
@@ -82,22 +82,16 @@ class Unseen:
     def asked(self, frame: Frame, slot: int, given: Given) -> list[str]:
         """The names of those of some parameters, and of such of functions around, that a value follows from."""
         found: set[str] = set()
-        index, todo, seen = index_of(frame.code), [slot], set[int]()
         names = {frame.code.params[i].slot: _named(frame, i) for i in given}
-        while todo and len(seen) < _FAR:
-            slot = index.original(todo.pop())
-            if slot in seen:
-                continue
-            seen.add(slot)
-            made = index.definitions.get(slot)
-            if slot in names:
-                found.add(names[slot])
-            elif isinstance(made, ir.Phi):
-                todo += _joined(frame, made)
+
+        def before(made: ir.Instr) -> Iterable[int]:
+            return _joined(frame, made) if isinstance(made, ir.Phi) else operands(made)
+
+        for each, made in index_of(frame.code).upstream([slot], before, _FAR):
+            if each in names:
+                found.add(names[each])
             elif isinstance(made, ir.Cell) and self._captured(frame.code, made.name):
                 found.add(made.name)
-            elif made is not None:
-                todo += operands(made)
         return sorted(found)
 
     def _captured(self, code: Code, name: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.calls import How
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -48,16 +49,12 @@ def is_never_run(function: FunctionView) -> bool:
 
 def _is_imported(project: ProjectView, code: Code) -> bool:
     """Whether what others import calls a function, by whatever calls."""
-    todo, seen = [code], {code}
-    while todo:
-        each = todo.pop()
-        if project.public.has(each):
-            return True
+
+    def callers(each: Code) -> Iterator[Code]:
         frames = project.solution.frames.get(each, ())
-        callers = {caller.code for frame in frames for caller, _ in frame.incoming if caller is not None} - seen
-        todo += callers
-        seen |= callers
-    return False
+        return (caller.code for frame in frames for caller, _ in frame.incoming if caller is not None)
+
+    return any(project.public.has(each) for each in closure([code], callers))
 
 
 def _runs_nothing(project: ProjectView) -> bool:

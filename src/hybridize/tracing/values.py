@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
@@ -265,17 +266,8 @@ def argument(call: ir.Call, index: int, name: str = "") -> int:
 def uses(view: FrameView, slot: int) -> list[Instr]:
     """The instructions that use a slot, through the names that it gets."""
     index = index_of(view.code).uses
-    found: list[Instr] = []
-    todo, seen = [slot], {slot}
-    while todo:
-        for instr in index.get(todo.pop(), ()):
-            if isinstance(instr, (ir.Refine, ir.Phi)):
-                if instr.target not in seen:
-                    seen.add(instr.target)
-                    todo.append(instr.target)
-            else:
-                found.append(instr)
-    return found
+    names = closure([slot], lambda each: [i.target for i in index.get(each, ()) if isinstance(i, (ir.Refine, ir.Phi))])
+    return [i for name in names for i in index.get(name, ()) if not isinstance(i, (ir.Refine, ir.Phi))]
 
 
 #: What a value that also holds a tensor may be.

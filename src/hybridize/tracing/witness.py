@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.calls import REPEATED, How
 from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj
 from hybridize.domain.places import place_words
@@ -116,9 +117,7 @@ def is_called_again(function: FunctionView) -> bool:
 
 def _is_driven(frames: Iterable[Frame]) -> bool:
     """Whether a library calls a function as often as it likes, or something that leads there."""
-    todo, seen = list(frames), set(frames)
-    while todo:
-        frame = todo.pop()
+    for frame in closure(frames, lambda each: each.callers):
         for caller in frame.callers:
             for (pos, callee), how in () if caller.gone else caller.calls.items():
                 called = index_of(caller.code).calls.get(pos, ()) if callee is frame else ()
@@ -126,9 +125,6 @@ def _is_driven(frames: Iterable[Frame]) -> bool:
                 trains = any(isinstance(method, ir.Attr) and method.name in TRAINS for method in methods)
                 if callee is frame and (how in REPEATED or (how is How.KERAS and trains)):
                     return True
-            if caller not in seen:
-                seen.add(caller)
-                todo.append(caller)
     return False
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from hybridize.closure import closure
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import (
     Bound,
@@ -395,18 +396,13 @@ def _is_functional(owners: frozenset[Obj], name: str) -> bool:
 
 def _switches(owners: frozenset[Obj]) -> list[tuple[Cell, Heap | None]]:
     """The switches `trainable` of some layers, and of all that they hold."""
-    found: list[tuple[Cell, Heap | None]] = []
-    todo: list[Obj] = [o for o in owners if isinstance(o, (Inst, LibInst))]
-    seen: set[Obj] = set(todo)
-    while todo and len(seen) < _PARTS:
-        obj = todo.pop()
-        if isinstance(obj, (Inst, LibInst)) and _SWITCH in obj.fields:
-            found.append((obj.fields[_SWITCH], obj))
-        for value in _fields_of(obj):
-            inner = [o for o in value if isinstance(o, (Inst, LibInst, Container, Tup)) and o not in seen]
-            seen.update(inner)
-            todo += inner
-    return found
+
+    def inner(obj: Obj) -> Iterator[Obj]:
+        return (o for value in _fields_of(obj) for o in value if isinstance(o, (Inst, LibInst, Container, Tup)))
+
+    starts: list[Obj] = [o for o in owners if isinstance(o, (Inst, LibInst))]
+    held = closure(starts, inner, _PARTS)
+    return [(o.fields[_SWITCH], o) for o in held if isinstance(o, (Inst, LibInst)) and _SWITCH in o.fields]
 
 
 def _fields_of(obj: Obj) -> list[Value]:

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from hybridize.facts.model import Evidence
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
+from hybridize.program.operands import joined
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.tracing.results import consumers, display, returns, site, taken
 from hybridize.tracing.views import FrameView, FunctionView
@@ -54,17 +55,7 @@ def _given(view: FrameView, index: Index, wanted: set[int]) -> Iterator[tuple[ob
 
 def _sources(index: Index, slot: int) -> set[int]:
     """The slots that a value may have been made in."""
-    todo, seen = [slot], set[int]()
-    while todo:
-        slot = index.original(todo.pop())
-        if slot not in seen:
-            seen.add(slot)
-            made = index.definitions.get(slot)
-            if isinstance(made, ir.Refine):
-                todo.append(made.source)
-            elif isinstance(made, ir.Phi):
-                todo += [source for _, source in made.incoming]
-    return seen
+    return {each for each, _ in index.upstream([slot], joined)}
 
 
 def _asked(calls: _Calls, name: str) -> tuple[Evidence, ...] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.objects import Lit
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -100,13 +101,8 @@ def _led_to(project: ProjectView, files: frozenset[str]) -> set[Frame]:
     for frame in frames:
         for caller in frame.callers:
             callees.setdefault(caller, []).append(frame)
-    todo = [frame for frame in frames if not frame.callers and frame.code.path in files]
-    found = set(todo)
-    while todo:
-        new = [callee for callee in callees.get(todo.pop(), ()) if callee not in found]
-        found.update(new)
-        todo += new
-    return found
+    starts = [frame for frame in frames if not frame.callers and frame.code.path in files]
+    return set(closure(starts, lambda each: callees.get(each, ())))
 
 
 def _seeds(project: ProjectView) -> tuple[bool, frozenset[str]]:
@@ -128,16 +124,7 @@ def _sets_seed(frame: Frame) -> bool:
 
 def _programs(frames: list[Frame]) -> set[str]:
     """The files whose own code leads to some frames; that of a frame that nothing calls is its own."""
-    todo, seen = list(frames), set(frames)
-    found: set[str] = set()
-    while todo:
-        frame = todo.pop()
-        if not frame.callers:
-            found.add(frame.code.path)
-        new = [caller for caller in frame.callers if caller not in seen]
-        seen.update(new)
-        todo += new
-    return found
+    return {frame.code.path for frame in closure(frames, lambda each: each.callers) if not frame.callers}
 
 
 def _imported(project: ProjectView) -> frozenset[str]:

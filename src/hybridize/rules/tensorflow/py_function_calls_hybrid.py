@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.closure import closure
 from hybridize.domain.calls import NOT_TRACED, How
+from hybridize.flow.frames import Frame
 from hybridize.library.dialect import HOST_CALLS
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import places
@@ -17,19 +19,23 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     extents = function.project.extents
     hybrid = function.project.solution.world.hybrids
-    seen = set(function.frames)
-    todo = list(function.frames)
-    while todo:
-        frame = todo.pop()
+    for frame in closure(function.frames, _traced):
         for (pos, callee), how in frame.calls.items():
-            if how is How.HOST or (how is How.HYBRID and frame.ops.get(pos) in HOST_CALLS):
+            if _is_on_host(frame, pos, how):
                 inner = next((f.code.name for f in extents.frames(extents.of(callee)) if f.code in hybrid), None)
                 if inner is not None:
                     message = f"`tf.py_function` runs the hybrid `{inner}` inside a graph: this may deadlock"
                     yield Hit(pos, message, path=frame.code.path)
-            elif callee not in seen and how not in NOT_TRACED:
-                seen.add(callee)
-                todo.append(callee)
+
+
+def _traced(frame: Frame) -> list[Frame]:
+    """What a frame calls as a part of the same trace."""
+    calls = frame.calls.items()
+    return [callee for (pos, callee), how in calls if how not in NOT_TRACED and not _is_on_host(frame, pos, how)]
+
+
+def _is_on_host(frame: Frame, pos: int, how: How) -> bool:
+    return how is How.HOST or (how is How.HYBRID and frame.ops.get(pos) in HOST_CALLS)
 
 
 RULE = Rule(
