@@ -41,10 +41,13 @@ class Bench:
     _attributes: dict[str, list[tuple[Frame, FieldUse]]] = field(default_factory=dict)
 
     def file(self, path: str) -> SourceFile | None:
-        """A file of the project; None for what is not rewritten (a notebook) or does not parse."""
+        """A file of the project; None for what does not parse."""
         if path not in self._files:
-            tree = None if path.endswith(".ipynb") else self.project.module(path)
-            file = SourceFile(path, self.project.text(path), tree) if tree is not None else None
+            tree = self.project.module(path)
+            source = self.project.source(path)
+            file = (
+                SourceFile(path, source.text, tree, source.cells) if tree is not None and source is not None else None
+            )
             if file is not None and file.tensorflow is None:
                 file.handed = self._handed(file)
             self._files[path] = file

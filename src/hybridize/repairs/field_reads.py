@@ -1,4 +1,4 @@
-"""Who looks at the fields of an object: every place in the project, notebooks and whole-object reads included."""
+"""Who looks at the fields of an object: every place in the project, whole-object reads included."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DEEP: Final = 2000
 
 
 def all_uses(bench: Bench, owners: set[Heap], name: str) -> list[Use]:
-    """Every use of a field, notebooks included; raises NotOffered for a read of an object that may be one of these."""
+    """Every use of a field; raises NotOffered for a read of an object that may be one of these."""
     homes = {base.code for o in owners if isinstance(o, Inst) for base in o.cls.mro if isinstance(base, Class)}
     found: list[Use] = []
     for file in _files(bench, name):
@@ -46,21 +46,12 @@ def all_uses(bench: Bench, owners: set[Heap], name: str) -> list[Use]:
 
 
 def _files(bench: Bench, name: str) -> Iterator[SourceFile]:
-    """The files that have a name as an attribute or a string; notebooks, too, which are not rewritten."""
+    """The files that have a name as an attribute or a string."""
     for path in paths_with_field(bench, name):
-        file = readable(bench, path)
+        file = bench.file(path)
         if file is None:
             raise NotOffered(f"{path} cannot be read")
         yield file
-
-
-def readable(bench: Bench, path: str) -> SourceFile | None:
-    """A file of the project; notebooks, too, which are not rewritten."""
-    file = bench.file(path)
-    tree = bench.project.module(path) if file is None else None
-    if tree is None:
-        return file
-    return bench.project.shared(("readable", path), lambda: SourceFile(path, bench.project.text(path), tree))
 
 
 def owner_at(bench: Bench, code: Code | None, node: ast.Attribute) -> Value:
@@ -83,7 +74,7 @@ def _whole_reads(bench: Bench) -> Iterator[tuple[str, int, Value, frozenset[obje
     """The places where code looks at all fields of an object, with that object, and the names where they are known."""
     for module in bench.project.solution.program.modules.values():
         text = module.text.text if module.text is not None else ""
-        file = readable(bench, module.code.path) if _WORDS.search(text) else None
+        file = bench.file(module.code.path) if _WORDS.search(text) else None
         if file is None:
             continue
         for whole in file.attributes.get("__dict__", ()):

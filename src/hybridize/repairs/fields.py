@@ -132,7 +132,7 @@ def _files_with_field(bench: Bench, name: str) -> Iterator[SourceFile]:
 
 
 def paths_with_field(bench: Bench, name: str) -> list[str]:
-    """The same by their paths, notebooks too."""
+    """The same by their paths."""
 
     def look() -> list[str]:
         modules = [m for m in bench.project.solution.program.modules.values() if m.text is not None]

@@ -127,7 +127,7 @@ def used_later(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt], name
             break
         loop = each if isinstance(each, (ast.For, ast.While)) else loop
     early = start(loop) if loop is not None else first
-    found: dict[str, None] = {}
+    found = dict.fromkeys(names & file.hidden)
     for node in walk(scope):
         if not isinstance(node, ast.Name) or node.id not in names:
             continue

@@ -81,7 +81,7 @@ class Mover:
         edits.append(TextEdit(self.file.path, (first, 0), (first, 0), ahead))
         edits.append(TextEdit(self.file.path, (last, column), (last, column), after))
         text = applied(self.file.lines, edits)
-        file = SourceFile(self.file.path, text, ast.parse(text))
+        file = self.file.with_text(text, last)
         return _found_again(file, loop, loop.body.index(block[0]) + len(lines), len(kept), later.asked)
 
     # Numbers in front -----------------------------------------------------------------------------------------------

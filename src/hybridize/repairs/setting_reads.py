@@ -91,8 +91,6 @@ class Reads:
         return self._expression(use.file, use.node, use.code, 0)
 
     def _expression(self, file: SourceFile, node: ast.expr, code: Code, depth: int) -> list[TextEdit]:
-        if file.path.endswith(".ipynb"):
-            raise NotOffered(f"`{self.name}` is read in a notebook")
         if depth == 0 and file.source(node) != ast.unparse(node):
             raise NotOffered(f"a read of `{self.name}` is spread over lines")
         edits = self._flag(file, node, depth) if self.kind == "bool" else self._number(file, node)

@@ -13,7 +13,7 @@ from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.repairs.bench import NOTHING, Bench, numbers
 from hybridize.repairs.edits import TextEdit
-from hybridize.repairs.field_reads import all_uses, looked_through, owner_at, readable, require_plain
+from hybridize.repairs.field_reads import all_uses, looked_through, owner_at, require_plain
 from hybridize.repairs.fields import Use, global_names, is_constructor, kind_of_use
 from hybridize.repairs.model import Cause, Change, NotOffered
 from hybridize.repairs.setting_reads import Reads, lazy_default
@@ -157,7 +157,7 @@ def _global(bench: Bench, home: Mod, name: str) -> _Setting | None:
         text = module.text.text if module.text is not None else ""
         if name not in text or module.code.path == home.code.path:
             continue
-        file = readable(bench, module.code.path)
+        file = bench.file(module.code.path)
         if file is None or name in file.named_in_calls or _takes(file, name):
             raise NotOffered(f"`{name}` is used in {module.code.path}")
         for each in file.attributes.get(name, ()):

@@ -9,22 +9,26 @@ from functools import cached_property
 from typing import Final
 
 from hybridize.records import dataclass
+from hybridize.regex import regex
 from hybridize.repairs.edits import Place, TextEdit
+from hybridize.source.model import CellMap
 from hybridize.source.reading import split_lines
 from hybridize.source.syntax import parents
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _BY_NAME = frozenset({"getattr", "setattr", "hasattr", "delattr"})
 _TENSORFLOW = ("tensorflow", "tensorflow.compat.v2")
+_WORD: Final = regex(r"[^\W\d]\w*")
 
 
 @dataclass(eq=False)
 class SourceFile:
-    """A parsed file; `tree` must be that of `text`."""
+    """A parsed file; `tree` must be that of `text`, which of a notebook is the Python of its cells."""
 
     path: str
     text: str
     tree: ast.Module
+    cells: CellMap | None = None
     handed: str | None = None  # what TensorFlow is called where another module of the project hands it on
 
     @cached_property
@@ -78,6 +82,28 @@ class SourceFile:
                 return value
         return [statement]
 
+    def with_text(self, text: str, line: int) -> SourceFile:
+        """The file with another text, which is the same below a line of this one."""
+        more, cells = text.count("\n") - self.text.count("\n"), self.cells
+        if cells is not None:
+            cells = CellMap(cells.cells, tuple(first + more if first > line else first for first in cells.starts))
+        return SourceFile(self.path, text, ast.parse(text), cells)
+
+    def opens_cell(self, line: int) -> bool:
+        """Whether a line is the first one of a notebook's cell."""
+        return self.cells is not None and line in self.cells.starts
+
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """The words in lines of a notebook that are no Python: they may read what has such a name."""
+        lines = (
+            text
+            for cell in (self.cells.cells if self.cells is not None else ())
+            for number, text in enumerate(split_lines(cell.source), 1)
+            if number in cell.masked
+        )
+        return frozenset(word for text in lines for word in _WORD.findall(text))
+
     def source(self, node: ast.AST) -> str:
         """The text of a node, as written."""
         return self.between(start(node), end(node))
@@ -100,7 +126,7 @@ class SourceFile:
 
     def blank_lines_above(self, line: int) -> int:
         """How many blank lines stand right before a line, two at most."""
-        count = 0
+        count = 2 if self.opens_cell(line) else 0
         while count < 2 and line - 2 - count >= 0 and not self.lines[line - 2 - count].strip():
             count += 1
         return count
@@ -128,7 +154,7 @@ class SourceFile:
         rest = self.lines[last - 1][column:].strip()
         if indent is None or (rest and not rest.startswith(b"#")):
             return None
-        if last >= len(self.lines):
+        if last >= len(self.lines) or self.opens_cell(last + 1):
             whole = len(self.lines[last - 1])
             return TextEdit(self.path, (last, whole), (last, whole), "".join(f"\n{indent}{line}" for line in lines))
         return TextEdit(self.path, (last + 1, 0), (last + 1, 0), "".join(f"{indent}{line}\n" for line in lines))
@@ -164,10 +190,10 @@ class SourceFile:
 
     @cached_property
     def named_in_calls(self) -> frozenset[str]:
-        """The attributes that calls of `getattr` and the like name in strings."""
+        """The attributes that calls of `getattr` and the like name in strings, and the words of `hidden` lines."""
         calls = [n for n in self.nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
         words = [a for n in calls if getattr(n.func, "id", "") in _BY_NAME for a in n.args]
-        return frozenset(a.value for a in words if isinstance(a, ast.Constant) and isinstance(a.value, str))
+        return self.hidden | {a.value for a in words if isinstance(a, ast.Constant) and isinstance(a.value, str)}
 
     # Names -----------------------------------------------------------------------------------------------------------
 

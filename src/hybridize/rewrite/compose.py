@@ -7,15 +7,21 @@ import io
 import itertools
 import tokenize
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 
 from hybridize.records import dataclass, field, replace
 from hybridize.repairs.edits import NewImport, TextEdit
 from hybridize.repairs.model import Bundle
 from hybridize.rewrite.imports import import_edit
 from hybridize.rewrite.model import Edit, apply_edits
+from hybridize.rewrite.notebook import NotEditable, edit_notebook
 from hybridize.rewrite.propose import parse
+from hybridize.rewrite.sections import NOWHERE, Around
 from hybridize.rewrite.text import NEWLINE, SourceText
 from hybridize.source.ends import common_ends
+from hybridize.source.model import FileRef, SourceError
+from hybridize.source.model import SourceText as Source
+from hybridize.source.reading import decode_source
 
 _BOM = codecs.BOM_UTF8
 
@@ -67,7 +73,7 @@ def compose(bundles: Iterable[Bundle], read: Callable[[str], bytes]) -> Composed
             continue
         files |= new
         found.taken[number] = bundle
-    found.files = {path: file.new for path, file in files.items() if file.new != file.text.data}
+    found.files = {path: file.new for path, file in files.items() if file.new != file.data}
     return found
 
 
@@ -82,7 +88,7 @@ def each_alone(bundles: Iterable[Bundle], read: Callable[[str], bytes]) -> Itera
             new = _applied(_together(bundle), files, read)
         except (_Refused, OSError, SyntaxError, ValueError):
             continue
-        yield bundle, {path: file.new for path, file in new.items() if file.new != file.text.data}
+        yield bundle, {path: file.new for path, file in new.items() if file.new != file.data}
 
 
 def _applied(bundle: Bundle, files: dict[str, _File], read: Callable[[str], bytes]) -> dict[str, _File]:
@@ -100,30 +106,40 @@ def _applied(bundle: Bundle, files: dict[str, _File], read: Callable[[str], byte
 
 
 class _File:
-    """A file with the edits that were accepted so far."""
+    """A file with the edits that were accepted so far; those of a notebook are of the Python of its cells."""
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
-        self.text = SourceText(data)
-        self.tree = parse(data)
-        self.comments = _comments(data, self.text)
+        self.notebook = _notebook(path, data)
+        python = data if self.notebook is None else self.notebook.text.encode()
+        self.text = SourceText(python)
+        self.tree = parse(python)
+        self.comments = _comments(python, self.text)
         self.edits: frozenset[TextEdit] = frozenset()
         self.imports: frozenset[NewImport] = frozenset()
-        self.new = data
+        self.data = self.new = data
 
     def with_more(self, edits: set[TextEdit], imports: set[NewImport]) -> _File:
         """The file with further edits; raises _Refused where they don't go together or break it."""
-        other = object.__new__(_File)
-        other.path, other.text, other.tree, other.comments = self.path, self.text, self.tree, self.comments
+        other = copy(self)
         other.edits, other.imports = self.edits | edits, self.imports | imports
         try:
             other.new = other._apply()
-            parse(other.new)
         except (SyntaxError, ValueError, UnicodeError) as error:
             raise _Refused(f"the result of {self.path} would not parse ({error})") from None
+        except NotEditable as reason:
+            raise _Refused(str(reason)) from None
         return other
 
     def _apply(self) -> bytes:
+        edits = self._edits()
+        if self.notebook is not None:
+            return edit_notebook(self.notebook, edits)[0] if edits else self.data
+        new = apply_edits(self.data, edits)
+        parse(new)
+        return new
+
+    def _edits(self) -> tuple[Edit, ...]:
         places = sorted((self._edit(edit) for edit in self.edits), key=lambda e: (e.start, e.end, e.replacement))
         self._keep_comments(places)
         for one, two in itertools.pairwise(places):
@@ -135,8 +151,10 @@ class _File:
         wanted: dict[str, list[str]] = {}
         for each in sorted(self.imports):
             wanted.setdefault(each.module, []).append(each.alias)
-        new = [import_edit(self.text, self.tree, module, names, before) for module, names in wanted.items()]
-        return apply_edits(self.text.data, sorted([*new, *places], key=lambda e: (e.start, e.end)))
+        cells = self.notebook.cells if self.notebook is not None else None
+        around = Around(breaks=frozenset(cells.starts)) if cells is not None else NOWHERE
+        new = [import_edit(self.text, self.tree, module, names, before, around) for module, names in wanted.items()]
+        return tuple(sorted([*new, *places], key=lambda e: (e.start, e.end)))
 
     def _keep_comments(self, edits: list[Edit]) -> None:
         """Raises _Refused where a comment in the text that goes is not in what comes, be it at another place."""
@@ -152,6 +170,14 @@ class _File:
         newline = self.text.newline_at(min(edit.start[0], len(self.text.starts)))
         replacement = edit.text.encode(self.text.encoding).replace(b"\n", newline)
         return Edit(self.text.offset(*edit.start), self.text.offset(*edit.end), replacement)
+
+
+def _notebook(path: str, data: bytes) -> Source | None:
+    ref = FileRef(path, path)
+    read = decode_source(ref, data) if ref.is_notebook else None
+    if isinstance(read, SourceError):
+        raise ValueError(read.message)
+    return read
 
 
 def _comments(data: bytes, text: SourceText) -> list[tuple[int, int, bytes]]:

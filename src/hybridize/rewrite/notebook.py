@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -65,6 +66,8 @@ def edit_notebook(source: SourceText, planned: tuple[Edit, ...]) -> tuple[bytes,
         wanted = apply_edits(source.text.encode(), planned).decode()
         if isinstance(again, SourceError) or again.text != wanted or not _same_but_sources(source.data, new):
             raise NotEditable("the notebook would differ by more than the plan")
+        if _shown(source) != _shown(again):
+            raise NotEditable("a cell would show something else below it: the value of its last line")
     except ValueError as error:
         raise NotEditable(str(error)) from None
     return new, tuple(edits)
@@ -90,22 +93,45 @@ def _new_sources(source: SourceText, cells: CellMap, planned: tuple[Edit, ...]) 
     lines = Lines(source.text.encode())
     by_cell: dict[int, list[Edit]] = {}
     for edit in planned:
-        cell, line = cells.locate(lines.line_of(edit.start))
-        at_start = line == 1 and edit.start == lines.starts[cell.first_line - 1]
-        is_import = edit.start == edit.end and not edit.replacement.startswith(b"@")
-        if at_start and is_import and not _stays(lines, cell):
-            # What follows the last line of a cell goes to that cell, not in front of the next one's magic.
-            cell = _previous(cells, cell)
-        by_cell.setdefault(cell.index, []).append(edit)
+        by_cell.setdefault(_home(lines, cells, edit).index, []).append(edit)
     for cell in cells.cells:
         if cell.index in by_cell:
             yield cell, _new_source(lines, cell, by_cell[cell.index])
 
 
-def _stays(lines: Lines, cell: Cell) -> bool:
-    """Whether an import may stand in front of the cell: it joins one there, or there is no earlier place."""
-    first = lines.line(cell.first_line)
-    return 1 not in cell.masked and (cell.first_line == 1 or first.startswith((b"import ", b"from ")))
+def _home(lines: Lines, cells: CellMap, edit: Edit) -> Cell:
+    """The cell that an edit changes; raises NotEditable where it changes several, or what is no Python."""
+    if edit.start == len(lines.data):
+        return cells.cells[-1]
+    cell, line = cells.locate(lines.line_of(edit.start))
+    if edit.start == edit.end:
+        at_start = line == 1 and edit.start == lines.starts[cell.first_line - 1]
+        return _previous(cells, cell) if at_start and _follows(lines, cell, edit.replacement) else cell
+    last = lines.line_of(edit.end - 1) - cell.first_line + 1
+    if last > cell.line_count:
+        raise NotEditable("it changes what stands in several cells")
+    if not cell.masked.isdisjoint(range(line, last + 1)):
+        raise NotEditable("it changes a line in IPython's syntax")
+    return cell
+
+
+def _follows(lines: Lines, cell: Cell, new: bytes) -> bool:
+    """Whether what is put in front of a cell belongs to the cell before it: never in front of a magic, nor where it is
+    inside of a block; an import joins those at the beginning of a cell, or the earlier cell."""
+    if 1 in cell.masked or new[:1] in (b" ", b"\t"):
+        return True
+    is_import = new.lstrip(b"\r\n").startswith((b"import ", b"from "))
+    return is_import and cell.first_line > 1 and not lines.line(cell.first_line).startswith((b"import ", b"from "))
+
+
+def _shown(source: SourceText) -> list[bool]:
+    """Of each cell whether IPython shows a value below it: that of an expression at its end."""
+    lines = source.text.split("\n")
+    found = []
+    for cell in source.cells.cells if source.cells is not None else ():
+        last = ast.parse("\n".join(lines[cell.first_line - 1 : cell.first_line - 1 + cell.line_count])).body[-1:]
+        found.append(isinstance(last[0], ast.Expr) if last else False)
+    return found
 
 
 def _previous(cells: CellMap, cell: Cell) -> Cell:
@@ -137,7 +163,8 @@ def _new_source(lines: Lines, cell: Cell, edits: list[Edit]) -> str:
             text = newline + text.removesuffix(newline)
         parts += (cell.source[done:start], text)
         done = end
-    return "".join([*parts, cell.source[done:]])
+    new = "".join([*parts, cell.source[done:]])
+    return new if cell.source.endswith(("\n", "\r")) else new.removesuffix(newline)
 
 
 def _source_edits(text: str, place: tuple[int, int], old: str, new: str) -> Iterator[tuple[int, int, str]]:

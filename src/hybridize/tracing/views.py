@@ -39,6 +39,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.records import dataclass
+from hybridize.source.model import SourceText
 from hybridize.source.roles import Roles
 from hybridize.source.syntax import walk
 from hybridize.source.versions import Versions
@@ -113,6 +114,10 @@ class ProjectView:
         """The text of a file of the project."""
         return self._tree(path).text
 
+    def source(self, path: str) -> SourceText | None:
+        """A file of the project as it was read; None for what was not."""
+        return self._tree(path).source
+
     def node(self, code: Code) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
         """The syntax of a function."""
         if code.node is None:
@@ -127,8 +132,8 @@ class ProjectView:
         found = self._trees.get(path)
         if found is None:
             home = next((m for m in self.solution.program.modules.values() if m.code.path == path), None)
-            text = home.text.text if home is not None and home.text is not None else ""
-            found = self._trees[path] = Trees(text, home.code.node if home is not None else None)
+            found = Trees(home.text, home.code.node) if home is not None else Trees(None, None)
+            self._trees[path] = found
         return found
 
     def sites(self, caller: Frame) -> dict[Frame, list[tuple[int, How]]]:
@@ -148,8 +153,9 @@ class ProjectView:
 class Trees:
     """A file's syntax tree, with its functions by position; it is parsed again where it was not kept."""
 
-    def __init__(self, text: str, tree: ast.AST | None) -> None:
-        self.text = text
+    def __init__(self, source: SourceText | None, tree: ast.AST | None) -> None:
+        self.source = source
+        self.text = source.text if source is not None else ""
         self._kept = tree
 
     @cached_property
