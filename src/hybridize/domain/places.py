@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from hybridize.regex import regex
+from hybridize.source.model import CellMap
 
 #: Where a line of a file is now; the file is empty where a sentence means the one that it is about.
 Where: TypeAlias = Callable[[str, int], int]
@@ -21,14 +22,22 @@ _PLACES: Final = regex(
 )
 
 
-def line_words(first: int, last: int | None = None) -> str:
-    """ "line 8", or "lines 8 to 12"."""
-    return f"line {first}" if last is None or last == first else f"lines {first} to {last}"
+def line_words(first: int, last: int | None = None, cells: CellMap | None = None) -> str:
+    """ "line 8", or "lines 8 to 12"; with the cells of a notebook "lines 5 to 9 of cell 3"."""
+    last, cell = first if last is None else last, ""
+    if cells is not None:
+        found, within = cells.locate(first)
+        first, last, cell = within, last - first + within, f" of cell {found.index + 1}"
+    return f"line {first}{cell}" if last == first else f"lines {first} to {last}{cell}"
 
 
-def place_words(path: str, line: int) -> str:
-    """ "steps.py:8"."""
-    return f"{path.rpartition('/')[2]}:{line}"
+def place_words(path: str, line: int, cells: CellMap | None = None) -> str:
+    """ "steps.py:8"; with the cells of a notebook "steps.ipynb:cell 3:5"."""
+    name = path.rpartition("/")[2]
+    if cells is None:
+        return f"{name}:{line}"
+    cell, within = cells.locate(line)
+    return f"{name}:cell {cell.index + 1}:{within}"
 
 
 def moved_words(sentence: str, where: Where) -> str:

@@ -199,7 +199,8 @@ def _shifted(line: str, indent: str, wanted: str) -> str:
 
 def _lead(file: SourceFile, before: ast.stmt) -> str:
     """A blank line above the new function, where code stands right above that is no function either."""
-    above = file.lines[before.lineno - 2].strip() if before.lineno > 1 else b""
+    opens = before.lineno == 1 or file.opens_cell(before.lineno)
+    above = b"" if opens else file.lines[before.lineno - 2].strip()
     return "\n" if above and not isinstance(before, FunctionNode) and not above.startswith((b"#", b"@")) else ""
 
 

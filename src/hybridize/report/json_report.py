@@ -103,6 +103,7 @@ def _compact(value: object) -> str:
 
 def _project(report: Report) -> Json:
     project = report.project
+    books = {path: [[c.index + 1, c.first_line, c.line_count] for c in m.cells] for path, m in report.notebooks}
     return {
         "root": project.root.replace(os.sep, "/"),
         "prefix": prefix_of(report),
@@ -110,6 +111,7 @@ def _project(report: Report) -> Json:
         "lines": project.lines,
         "seconds": round(project.seconds, 3),
         "tensorflow": versions_to_dict(project.versions),
+        **({"notebooks": books} if books else {}),
     }
 
 

@@ -93,7 +93,7 @@ def _refused(project: ProjectView, code: Code) -> str | None:
     for each in walk(node) if node is not None else ():
         reason = _refusal(project, each)
         if reason is not None:
-            return f"{reason} ({line_words(getattr(each, 'lineno', code.line))})"
+            return f"{reason} ({line_words(getattr(each, 'lineno', code.line), cells=project.cells(code.path))})"
     return None
 
 

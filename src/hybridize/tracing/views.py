@@ -39,7 +39,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.records import dataclass
-from hybridize.source.model import SourceText
+from hybridize.source.model import CellMap, SourceText
 from hybridize.source.roles import Roles
 from hybridize.source.syntax import walk
 from hybridize.source.versions import Versions
@@ -117,6 +117,11 @@ class ProjectView:
     def source(self, path: str) -> SourceText | None:
         """A file of the project as it was read; None for what was not."""
         return self._tree(path).source
+
+    def cells(self, path: str) -> CellMap | None:
+        """The cells of a notebook of the project; None for another file."""
+        source = self.source(path)
+        return source.cells if source is not None else None
 
     def node(self, code: Code) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
         """The syntax of a function."""

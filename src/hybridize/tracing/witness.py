@@ -159,7 +159,9 @@ def open_witnesses(function: FunctionView, places: Sequence[Place]) -> dict[Plac
             setter = public.has(frame.code) and frame.code.name not in SETTING_UP
             if setter and counts(project, extent, frame, place) and not starts_empty(known, place):
                 where = Evidence(f"`{frame.code.name}` changes it", frame.code.path, position >> 16)
-                found[place] = Witness(f"(where a caller runs `{frame.code.name}` in between, {_at(where)})", (where,))
+                found[place] = Witness(
+                    f"(where a caller runs `{frame.code.name}` in between, {_at(project, where)})", (where,)
+                )
                 break
     return found
 
@@ -214,7 +216,7 @@ def left_for_others(function: FunctionView, places: Sequence[Place], found: set[
         for frame, position in _readers(project, place, codes):
             if public.has(frame.code) and frame.code.name not in SETTING_UP:
                 where = Evidence(f"`{frame.code.name}` reads it", frame.code.path, position >> 16)
-                return Witness(f"(`{frame.code.name}` reads it at {_at(where)})", (where,))
+                return Witness(f"(`{frame.code.name}` reads it at {_at(project, where)})", (where,))
     return None
 
 
@@ -354,8 +356,8 @@ class _Search:
             Evidence(f"and `{name}` is called again, with the same graph", path, second >> 16),
         )
         by = f"`{who.code.name}` changes it" if who.code.kind == "function" else "changed"
-        at = place_words(who.code.path, changed >> 16)
-        return Witness(f"({by} at {at}, and then `{name}` is called again at {_at(events[2])})", events)
+        at = _at(self.project, events[1])
+        return Witness(f"({by} at {at}, and then `{name}` is called again at {_at(self.project, events[2])})", events)
 
     def left(self, function: FunctionView, bit: int, *, carried: bool) -> Witness | None:
         """The call, and the read of what it has left."""
@@ -374,10 +376,12 @@ class _Search:
         inside = self._deepest(frame, read, bit, reads=True)
         if inside[0] in self.events.asked or (carried and not self.events.uses):
             there = Evidence(f"`{name}` is called again, and reads what was left", path, read >> 16)
-            return Witness(f"(the next call, at {_at(there)}, reads what this one has left)", (here, there))
+            return Witness(
+                f"(the next call, at {_at(self.project, there)}, reads what this one has left)", (here, there)
+            )
         there = Evidence("and what it has left is read here", inside[0].code.path, inside[1] >> 16)
         by = f" by `{inside[0].code.name}`" if inside[0].code.kind == "function" else ""
-        return Witness(f"(read outside of the graph{by} at {_at(there)})", (here, there))
+        return Witness(f"(read outside of the graph{by} at {_at(self.project, there)})", (here, there))
 
     def _whole(self, bit: int) -> Frame | None:
         """The innermost frame in whose run all of it happens."""
@@ -426,6 +430,10 @@ class _Search:
         return frame, pos
 
 
+def _at(project: ProjectView, where: Evidence) -> str:
+    return place_words(where.path, where.line, project.cells(where.path))
+
+
 def _in_order(frame: Frame, calls: list[int], writes: list[int], again: list[int]) -> tuple[int, int, int]:
     """A call, a write and a call that may follow each other: in the text, or in the turns of a loop around them all."""
     loops = index_of(frame.code).loops
@@ -440,7 +448,3 @@ def _in_order(frame: Frame, calls: list[int], writes: list[int], again: list[int
         if inside:
             return (calls if calls[0] not in inside else inside)[0], write, inside[0]
     return calls[0], writes[0], again[0]
-
-
-def _at(where: Evidence) -> str:
-    return place_words(where.path, where.line)

@@ -58,7 +58,7 @@ def _hit(project: ProjectView, frame: Frame, pos: int) -> Iterator[Hit]:
     step = _step(tree, pos >> 16, updates) if tree is not None else None
     if step is None:
         return
-    lines = line_words(step.first, step.last)
+    lines = line_words(step.first, step.last, project.cells(frame.code.path))
     signature = f"train_step({', '.join(step.takes[:_MOST_NAMES])})"
     returned = f" and returns `{', '.join(step.gives[:_MOST_NAMES])}`" if step.gives else ""
     message = f"a training step runs eagerly: move {lines} into a hybrid function `{signature}`"
