@@ -57,6 +57,8 @@ ITERATIONS: Final = 10
 HELD: Final = 4
 BATCHES: Final = 100
 BATCH: Final = 32
+#: So many calls pay for a trace, whatever is traced.
+PAYING_CALLS: Final = 8.0
 #: What rests on guessed sizes may take so many times as long: batches, images and clouds of points are mostly larger.
 GUESSED: Final = 10.0
 #: Microseconds of a call of which it is not known what it does, beside what is known: it reads, simulates, draws.

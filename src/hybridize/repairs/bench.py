@@ -271,19 +271,23 @@ class Bench:
 
     def call_sites(self, code: Code) -> list[tuple[Code, int]] | None:
         """The places that call a function directly; None where it may be called from elsewhere, or by other means."""
-        found: dict[tuple[Code, int], None] = {}
-        for frame in self.frames(code):
-            if frame.func is not None and frame.func in self.project.solution.world.escaped:
-                return None
-            for caller, pos in frame.incoming:
-                if caller is None or frame.started_by(caller, pos):
-                    return None
-                if caller.calls.get((pos, frame)) not in ("call", "hybrid"):
-                    return None
-                if not self._calls_only(caller, pos, code):
-                    return None
-                found[caller.code, pos] = None
-        return list(found) if found else None
+        world = self.project.solution.world
+        frames = self.frames(code)
+        if any(frame.func in world.escaped for frame in frames if frame.func is not None):
+            return None
+        if not all(self._is_direct(frame, caller, pos) for frame in frames for caller, pos in frame.incoming):
+            return None
+        return self.direct_calls(code) or None
+
+    def direct_calls(self, code: Code) -> list[tuple[Code, int]]:
+        """The places that call a function directly, and no other there; who else may call it is not asked."""
+        sites = ((f, caller, pos) for f in self.frames(code) for caller, pos in f.incoming)
+        return list(dict.fromkeys((c.code, pos) for f, c, pos in sites if c is not None and self._is_direct(f, c, pos)))
+
+    def _is_direct(self, frame: Frame, caller: Frame | None, pos: int) -> bool:
+        if caller is None or frame.started_by(caller, pos):
+            return False
+        return caller.calls.get((pos, frame)) in ("call", "hybrid") and self._calls_only(caller, pos, frame.code)
 
     def _calls_only(self, caller: Frame, pos: int, code: Code) -> bool:
         """Whether the call at a position calls this function by its name, and no other."""
