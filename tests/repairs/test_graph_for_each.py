@@ -24,7 +24,7 @@ def network():
     return tf.keras.Sequential([tf.keras.layers.Dense(1)])
 def adam(rate=0.1):
     return tf.keras.optimizers.Adam(rate)
-data = [tf.ones([4, 2]) for _ in range(50)]
+data = [tf.ones([4, 2]) for _ in range(500)]
 """
 
 
@@ -123,9 +123,9 @@ for _ in range(2):
         # a trace for three steps
         """\
 def fit(model, optimizer):
-    for x in data[:3]:
-        loss = train_step(model, optimizer, x)
     for i in range(3):
+        loss = train_step(model, optimizer, data[i])
+    for i in range(60):
         loss = train_step(model, optimizer, data[i])
     return loss
 for _ in range(2):
@@ -161,7 +161,7 @@ import tensorflow as tf
 
 from fitting import fit
 
-data = tf.data.Dataset.from_tensor_slices(tf.ones([64, 2])).batch(8)
+data = tf.data.Dataset.from_tensor_slices(tf.ones([6400, 2])).batch(8)
 for rate in (0.1, 0.2):
     fit(tf.keras.Sequential([tf.keras.layers.Dense(1)]), tf.keras.optimizers.Adam(rate), data)
 """

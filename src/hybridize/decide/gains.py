@@ -21,7 +21,7 @@ from hybridize.facts.nesting import Nesting
 from hybridize.facts.public import Public
 from hybridize.facts.savings import Savings, Share
 from hybridize.library import costs
-from hybridize.library.costs import BATCHES, ITERATIONS
+from hybridize.library.costs import BATCHES, ITERATIONS, TRACING
 from hybridize.program.ir import Code
 from hybridize.source import Role, Roles
 
@@ -37,8 +37,6 @@ _LOOPING: Final = 0.5
 #: Microseconds that a call must save where not all is known that is done beside it: in 42 projects readers found 2 of
 #: 19 conversions worth it that save less, and 25 of 44 that save more and derive nothing.
 _EACH: Final = 1_000.0
-#: Tracing may take so many times as long as is estimated.
-_TRACING: Final = 2.0
 #: A step that applies gradients is called so often at least.
 _STEPS: Final = 200.0
 #: So often, at least, others are taken to call what a library exports, where its authors' word is enough.
@@ -131,7 +129,7 @@ class Gains:
         """Whether the calls that are seen win back what tracing costs."""
         often = self._for_each(code, work)
         saved = work.eager - work.graph
-        return saved > 0 and (isinf(often) or often * saved >= _TRACING * work.trace * self._traces(code))
+        return saved > 0 and (isinf(often) or often * saved >= TRACING * work.trace * self._traces(code))
 
     def _traces(self, code: Code) -> int:
         """How many graphs those who call a function would have traced; of who uses a library, the one with most."""

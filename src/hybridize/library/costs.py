@@ -38,6 +38,8 @@ _APPLY_VARIABLES: Final = {"SGD": 17.0, "Adam": 70.0, "AdamW": 75.0, "Nadam": 75
 TRACE: Final = 20_000.0
 TRACE_OPERATION: Final = 700.0
 TRACE_VARIABLE: Final = 30.0
+#: Tracing may take so many times as long as is estimated.
+TRACING: Final = 2.0
 #: Forward and backward, in units of forward: of the operations of a graph, their elements and multiplications.
 GRADIENT: Final = 3.0
 #: The share of what it computes that a graph does once more where eager tapes take so many derivatives one of another:
@@ -57,8 +59,6 @@ ITERATIONS: Final = 10
 HELD: Final = 4
 BATCHES: Final = 100
 BATCH: Final = 32
-#: So many calls pay for a trace, whatever is traced.
-PAYING_CALLS: Final = 8.0
 #: What rests on guessed sizes may take so many times as long: batches, images and clouds of points are mostly larger.
 GUESSED: Final = 10.0
 #: Microseconds of a call of which it is not known what it does, beside what is known: it reads, simulates, draws.

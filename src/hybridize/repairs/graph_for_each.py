@@ -8,8 +8,9 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Cell, Container, Heap, Inst, LibInst, Tup, Value
 from hybridize.domain.words import CONSTRUCTORS
+from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.work import Counts
-from hybridize.library.costs import PAYING_CALLS
+from hybridize.library.costs import TRACING
 from hybridize.program.ir import Code
 from hybridize.repairs.bench import Bench, written_cells
 from hybridize.repairs.edits import NewImport, TextEdit
@@ -39,7 +40,8 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         if call is None:
             raise NotOffered(f"a call of `{own.name}` is not clear")
         found.setdefault(caller, []).append(call)
-    makers = [_Maker(bench, caller, own.name, calls) for caller, calls in found.items() if _in_loops(calls)]
+    work = Benefits(set(bench.project.solution.world.hybrids), Counts()).work(bench.frames(code))
+    makers = [_Maker(bench, caller, own.name, calls, work) for caller, calls in found.items() if _in_loops(calls)]
     if not makers:
         raise NotOffered("no loop calls it")
     edits = tuple(edit for maker in makers for edit in maker.edits())
@@ -65,8 +67,8 @@ def _loops(file: SourceFile, node: ast.AST) -> Iterator[_Loop]:
 class _Maker:
     """One function that calls another one in loops, and is to make graphs of it."""
 
-    def __init__(self, bench: Bench, caller: Code, name: str, calls: Sequence[_Call]) -> None:
-        self._bench, self._caller, self._calls = bench, caller, calls
+    def __init__(self, bench: Bench, caller: Code, name: str, calls: Sequence[_Call], work: Work | None) -> None:
+        self._bench, self._caller, self._calls, self._work = bench, caller, calls, work
         self._file = calls[0][0]
         if not isinstance(bench.function_node(caller), ast.FunctionDef):
             raise NotOffered(f"a loop that calls `{name}` is in no function, or in one of another kind")
@@ -122,12 +124,19 @@ class _Maker:
             if next(_loops(self._file, call), None) is not None:
                 raise NotOffered(f"line {call.lineno} passes other objects in each turn")
             return None
-        at, counts = position_of(call), Counts()
-        if any(
-            counts.between(frame, position_of(found), at) < PAYING_CALLS for frame in self._bench.frames(self._caller)
-        ):
+        if not self._pays(call, found):
             raise NotOffered(f"the loop on line {found.lineno} does not pay for a trace")
         return found
+
+    def _pays(self, call: ast.Call, loop: _Loop) -> bool:
+        """Whether the calls in one run of a loop win back what a trace costs, as far as their number is known."""
+        work = self._work
+        saved = work.eager - work.graph if work is not None else 0.0
+        if work is None or saved <= 0:
+            return False
+        counts, needed = Counts(), TRACING * work.trace / saved
+        frames = self._bench.frames(self._caller)
+        return all(counts.between(frame, position_of(loop), position_of(call)) >= needed for frame in frames)
 
     def _is_fixed(self, owner: ast.expr, loop: _Loop) -> bool:
         """Whether an expression is the same object in each turn of a loop: a name, or a field that is written once."""
@@ -181,7 +190,7 @@ def train_step(w, optimizer, x):
     return loss
 def fit(optimizer, data):
     w = tf.Variable([[1.0], [2.0]])
-    for epoch in range(10):
+    for epoch in range(50):
         for x in data:
             loss = train_step(w, optimizer, x)
     return float(loss)
@@ -199,7 +208,7 @@ def train_step(w, optimizer, x):
 def fit(optimizer, data):
     w = tf.Variable([[1.0], [2.0]])
     train_step_graph = tf.function(train_step)
-    for epoch in range(10):
+    for epoch in range(50):
         for x in data:
             loss = train_step_graph(w, optimizer, x)
     return float(loss)
@@ -228,7 +237,7 @@ class Agent:
         for x in memory:
             losses.append(float(learn(self.w, self.optimizer, x)))
         return losses
-memory = [tf.ones([2]) * i for i in range(30)]
+memory = [tf.ones([2]) * i for i in range(300)]
 for agent in (Agent(0.1), Agent(0.01)):
     print(f"{agent.train(memory)[-1]:.3f}")
 """,
@@ -251,7 +260,7 @@ class Agent:
         for x in memory:
             losses.append(float(learn_graph(self.w, self.optimizer, x)))
         return losses
-memory = [tf.ones([2]) * i for i in range(30)]
+memory = [tf.ones([2]) * i for i in range(300)]
 for agent in (Agent(0.1), Agent(0.01)):
     print(f"{agent.train(memory)[-1]:.3f}")
 """,

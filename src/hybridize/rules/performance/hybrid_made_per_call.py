@@ -10,7 +10,7 @@ from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst,
 from hybridize.facts.origins import call_at
 from hybridize.facts.work import Counts, staged
 from hybridize.flow.frames import Frame
-from hybridize.library.costs import ITERATIONS, PAYING_CALLS, REPEATING
+from hybridize.library.costs import ITERATIONS, REPEATING
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
@@ -23,6 +23,8 @@ from hybridize.tracing.values import arguments, uses
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 from hybridize.tracing.witness import is_traced
 
+#: So many calls pay for a trace: then it is told, and no more.
+_PAYS: Final = 8.0
 #: So many calls for each object don't, as they are counted where one loop of unknown length makes them.
 _ENDURES: Final = ITERATIONS + 1.0
 #: How many arguments `setattr` has.
@@ -106,7 +108,7 @@ def _pays(function: FunctionView, where: Code, pos: int) -> bool:
     """Whether loops call the function many times for each time that it is made."""
     calls = [(caller, at) for caller, at, _, how in function.callers() if how is not How.ROOT]
     counts = function.project.shared("counts of made functions", Counts)
-    return bool(calls) and all(c.code is where and counts.between(c, pos, at) >= PAYING_CALLS for c, at in calls)
+    return bool(calls) and all(c.code is where and counts.between(c, pos, at) >= _PAYS for c, at in calls)
 
 
 def _is_exported(project: ProjectView, frames: list[Frame], code: Code) -> bool:
@@ -143,7 +145,7 @@ def _is_dropped(function: FunctionView, frames: list[Frame]) -> bool:
         used = uses(FrameView(function.project, caller), call.target)
         if not used or not all(_only_calls(caller, use, call.target) for use in used):
             return False
-        paid.append(any(counts.between(caller, at, use.position) >= PAYING_CALLS for use in used))
+        paid.append(any(counts.between(caller, at, use.position) >= _PAYS for use in used))
     return not all(paid)
 
 
