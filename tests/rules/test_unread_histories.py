@@ -1,4 +1,4 @@
-"""What changes by people in histories that nobody had read showed to be reported wrongly, or not at all: our programs."""
+"""What changes by people in histories that nobody had read showed to be told wrongly or not: programs of our own."""
 
 from __future__ import annotations
 

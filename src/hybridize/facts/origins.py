@@ -78,7 +78,7 @@ def calls_at(code: Code, position: int) -> tuple[ir.Call, ...]:
 
 
 def runs_at_once(frame: Frame, position: int) -> bool:
-    """Whether a call runs its callbacks while it is evaluated, as built-ins like `map` and `sorted` do, or one of them."""
+    """Whether a call runs its callbacks, or one of them, while it is evaluated: `map`, `sorted` and the like do."""
     named = (o for i in calls_at(frame.code, position) for o in frame.vals[i.function] or () if isinstance(o, Lib))
     return any(obj.name.startswith(_AT_ONCE) or obj.name in CHOOSING for obj in named)
 

@@ -64,7 +64,7 @@ COMPUTES: Final = (
     "keras.ops.",
     "tf.experimental.numpy.",
 )
-#: Functions that raise for a dict in any place (measured under 2.15 and 2.21): what they are given is a number or tensor.
+#: Functions that raise for a dict in any place (measured under 2.15 and 2.21): they are given numbers and tensors.
 NUMBERS_ONLY: Final = frozenset(
     "tf.cast tf.reshape tf.one_hot tf.range tf.fill tf.tile tf.expand_dims tf.constant tf.convert_to_tensor "
     "tf.broadcast_to tf.eye tf.math.sqrt tf.math.add tf.math.subtract tf.math.multiply tf.math.divide tf.math.truediv "
