@@ -49,6 +49,29 @@ def test_a_size_that_a_signature_computes_is_not_left_open(size: str, is_open: b
     assert bool(severities(SPEC.replace("SIZE", size), "HY274", tmp_path)) is is_open
 
 
+@pytest.mark.parametrize(("given", "is_asked"), [("num=2, axis=1", False), ("2, 1", False), ("axis=1", True)])
+def test_who_is_told_how_many_tensors_to_make_asks_for_no_size(given: str, is_asked: bool, tmp_path: Path) -> None:
+    source = f"""\
+@tf.function(input_signature=[tf.TensorSpec([None, None], tf.float32)])
+def second(x):
+    return tf.unstack(x, {given})[1] * 2.0
+second(tf.ones([3, int(input())]))
+"""
+    assert bool(severities(source, "HY274", tmp_path)) is is_asked
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(("given", "is_asked"), [("num=2, axis=1", False), ("2, 1", False), ("axis=1", True)])
+def test_tensorflow_asks_for_the_size_that_it_is_not_told(given: str, is_asked: bool) -> None:
+    source = f"""\
+second = tf.function(
+    lambda x: tf.unstack(x, {given})[1] * 2.0, input_signature=[tf.TensorSpec([None, None], tf.float32)]
+)
+second(tf.ones([3, 2]))
+"""
+    assert _fails(HEAD + source) is is_asked
+
+
 COMMAND = """\
 import click
 @click.group()
