@@ -94,6 +94,36 @@ def test_what_a_command_writes_before_it_makes_a_graph_stays(after: str, is_stal
     assert bool(severities(COMMAND.replace("AFTER", after), "HY602", tmp_path)) is is_stale
 
 
+TRAINER = """\
+import tensorflow as tf
+class Trainer:
+    def __init__(self, rate):
+        self.rate = rate
+    @tf.function
+    def update(self):
+        return tf.constant(1.0) * self.rate
+    def _step(self):
+        return self.update()
+    def step(self):
+        return self._step()
+"""
+
+
+@pytest.mark.parametrize(("steps", "is_told"), [(".step()", True), ("", False)], ids=["once each", "by others"])
+def test_calls_that_others_make_are_not_counted(steps: str, is_told: bool, tmp_path: Path) -> None:
+    makes = "".join(f"Trainer({i}.0){steps}\n" for i in range(3))
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "__init__.py").write_text("from lib.core import Trainer\n", encoding="utf-8")
+    (tmp_path / "lib" / "core.py").write_text(TRAINER, encoding="utf-8")
+    if is_told:
+        (tmp_path / "program.py").write_text(f"from lib import Trainer\n{makes}", encoding="utf-8")
+    else:
+        (tmp_path / "pyproject.toml").write_text('[project]\nname = "lib"\nversion = "1"\n', encoding="utf-8")
+        (tmp_path / "test_core.py").write_text(f"from lib import Trainer\n{makes}", encoding="utf-8")
+    report = analyze([tmp_path], Config(all_safe=True), repairs=False)
+    assert bool([each for each in report.findings if each.code in ("HY101", "HY103")]) is is_told
+
+
 FLOWS = """\
 class Flows:
     def __init__(self, number):
