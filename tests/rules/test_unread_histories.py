@@ -49,6 +49,19 @@ def test_a_size_that_a_signature_computes_is_not_left_open(size: str, is_open: b
     assert bool(severities(SPEC.replace("SIZE", size), "HY274", tmp_path)) is is_open
 
 
+@pytest.mark.parametrize(("asked", "is_read"), [("number is None", False), ("number is not None", True)])
+def test_what_no_call_reaches_reads_no_size(asked: str, is_read: bool, tmp_path: Path) -> None:
+    source = f"""\
+@tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32), tf.TensorSpec([], tf.float32)])
+def scaled(x, number):
+    if {asked}:
+        number = float(x.shape[0])
+    return x * number
+scaled(tf.ones([int(input()), 2]), tf.constant(3.0))
+"""
+    assert bool(severities(source, "HY274", tmp_path)) is is_read
+
+
 @pytest.mark.parametrize(("given", "is_asked"), [("num=2, axis=1", False), ("2, 1", False), ("axis=1", True)])
 def test_who_is_told_how_many_tensors_to_make_asks_for_no_size(given: str, is_asked: bool, tmp_path: Path) -> None:
     source = f"""\

@@ -118,6 +118,8 @@ class StaticReads:
             if not sure:
                 yield from _of_gradients(frame)
             for instr in self._reads(frame.code):
+                if sure and all(slot >= 0 and frame.vals[slot] is None for slot in written(instr)):
+                    continue  # control never gets there in the calls that are seen
                 for said, slot, axes in _read(frame, instr, self._questions):
                     if not self.symbolic.symbolic(frame, slot):
                         continue  # of a variable or constant
