@@ -136,3 +136,28 @@ def test_a_guess_is_shown_with_care() -> None:
     assert 1 < unknown.cautious < known.benefit
     # Nor is a loss made less by what is not known.
     assert Work(dispatches=1, operations=1, guessed=1e6).cautious < 1
+
+
+BRANCHES = """
+def much(x):
+    for _ in range(9):
+        x = tf.sin(x) + tf.cos(x) * tf.tanh(x)
+    return x
+def step(x, chosen):
+    return CHOICE
+for i in range(100):
+    step(tf.ones([4]), i > 3)
+"""
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "tf.cond(chosen, lambda: much(x), lambda: much(x + 1.0))",
+        "tf.case([(chosen, lambda: much(x))], default=lambda: much(x + 1.0))",
+        "tf.switch_case(tf.cast(chosen, tf.int32), [lambda: much(x), lambda: much(x + 1.0)])",
+    ],
+)
+def test_one_of_the_branches_is_part_of_the_work(choice: str, tmp_path: Path) -> None:
+    once, chosen = (benefit(BRANCHES.replace("CHOICE", each), tmp_path) for each in ("much(x)", choice))
+    assert chosen > 0.8 * once

@@ -17,6 +17,7 @@ from hybridize.facts.origins import call_at, runs_at_once
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
+from hybridize.library.dialect import CHOOSING
 from hybridize.library.keras import sizes
 from hybridize.library.keras.ready import ready
 from hybridize.program import ir
@@ -370,6 +371,8 @@ class Benefits:
             if count > 1:
                 instrs = self.counts.places(frame.code).instructions.get(pair[0], ())
                 callees = [frame.vals[instr.function] or () for instr in instrs if isinstance(instr, ir.Call)]
+                if any(isinstance(o, Lib) and o.name in CHOOSING for value in callees for o in value):
+                    continue
                 # Calls of a chain share a position: all of them run.
                 found[pair] = max(1, min(count, len(callees[0]))) if len(callees) == 1 else 1
         return found

@@ -26,6 +26,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.session import Table, cached
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import CHOOSING
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.index import instructions as instructions  # for those who ask for both
@@ -77,12 +78,9 @@ def calls_at(code: Code, position: int) -> tuple[ir.Call, ...]:
 
 
 def runs_at_once(frame: Frame, position: int) -> bool:
-    """Whether a call runs its callbacks while it is evaluated, as built-ins like `map` and `sorted` do."""
-    for instr in calls_at(frame.code, position):
-        for obj in frame.vals[instr.function] or ():
-            if isinstance(obj, Lib) and obj.name.startswith(_AT_ONCE):
-                return True
-    return False
+    """Whether a call runs its callbacks, or one of them, while it is evaluated: `map`, `sorted` and the like do."""
+    named = (o for i in calls_at(frame.code, position) for o in frame.vals[i.function] or () if isinstance(o, Lib))
+    return any(obj.name.startswith(_AT_ONCE) or obj.name in CHOOSING for obj in named)
 
 
 def starts_program(frame: Frame, position: int) -> bool:

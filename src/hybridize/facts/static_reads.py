@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.domain.calls import BY_OTHERS, UNORDERED, How
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import Bound, Func, Lib, LibInst, Lit, Tensor, Tup, Unknown
+from hybridize.domain.objects import NONE, NONE_V, Bound, Func, Lib, LibInst, Lit, Tensor, Tup, Unknown
 from hybridize.domain.tensors import UNRESOLVED, Dim, is_dynamic
 from hybridize.facts.callgraph import extent, has_own_gradient
 from hybridize.facts.model import Evidence
@@ -118,6 +118,8 @@ class StaticReads:
             if not sure:
                 yield from _of_gradients(frame)
             for instr in self._reads(frame.code):
+                if sure and all(slot >= 0 and frame.vals[slot] is None for slot in written(instr)):
+                    continue  # control never gets there in the calls that are seen
                 for said, slot, axes in _read(frame, instr, self._questions):
                     if not self.symbolic.symbolic(frame, slot):
                         continue  # of a variable or constant
@@ -181,7 +183,7 @@ def _read(
     elif instr.arguments and not instr.arguments[0][1]:
         first = instr.arguments[0][0]
         for obj in frame.vals[instr.function] or ():
-            if isinstance(obj, Lib) and obj.name in questions:
+            if isinstance(obj, Lib) and obj.name in questions and not _is_told(frame, instr, obj.name):
                 axes = _axis_argument(frame, instr) if obj.name in ("builtins.len", "tf.unstack") else None
                 yield f"`{obj.name.removeprefix('builtins.')}` needs the size", first, axes
             elif isinstance(obj, LibInst) and obj.cls.startswith(LAYERS):
@@ -195,6 +197,12 @@ def _read(
         for obj in frame.vals[instr.function] or ():
             if isinstance(obj, Bound) and obj.func in ("get_shape", ":get_shape"):
                 yield from _get_shape(frame, instr)
+
+
+def _is_told(frame: Frame, call: ir.Call, name: str) -> bool:
+    """Whether `tf.unstack` is given the number of tensors that it makes: it asks for no size then."""
+    slot = dict(call.keywords).get("num", call.arguments[1][0] if len(call.arguments) > 1 else -1)
+    return name == "tf.unstack" and slot >= 0 and NONE not in (frame.vals[slot] or NONE_V)
 
 
 def _asks_size(build: Code) -> bool:

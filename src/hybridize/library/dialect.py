@@ -64,6 +64,19 @@ COMPUTES: Final = (
     "keras.ops.",
     "tf.experimental.numpy.",
 )
+#: Functions that raise for a dict in any place (measured under 2.15 and 2.21): they are given numbers and tensors.
+NUMBERS_ONLY: Final = frozenset(
+    "tf.cast tf.reshape tf.one_hot tf.range tf.fill tf.tile tf.expand_dims tf.constant tf.convert_to_tensor "
+    "tf.broadcast_to tf.eye tf.math.sqrt tf.math.add tf.math.subtract tf.math.multiply tf.math.divide tf.math.truediv "
+    "tf.math.floordiv tf.math.pow tf.math.minimum tf.math.maximum tf.clip_by_value tf.split tf.random.uniform "
+    "tf.random.normal tf.random.truncated_normal tf.nn.dropout tf.math.top_k tf.image.resize tf.linspace tf.roll "
+    "tf.repeat tf.gather tf.linalg.matmul tf.math.l2_normalize tf.transpose tf.pad tf.squeeze "
+    "builtins.range builtins.float builtins.int builtins.abs builtins.round".split()
+)
+#: Those of which that holds for the sizes in a shape: an empty dict is a shape of its own.
+SHAPES_ONLY: Final = NUMBERS_ONLY | {"tf.zeros", "tf.ones"}
+#: Functions that run one of those that they are given; a graph has all of them.
+CHOOSING: Final = frozenset({"tf.cond", "tf.case", "tf.switch_case", "keras.ops.cond"})
 #: Functions that take Python data as readily, or lists of tensors, or things that are no tensors.
 TAKES_DATA: Final = frozenset(
     "tf.constant tf.Variable tf.fill tf.range tf.zeros tf.ones tf.print tf.function tf.cond "

@@ -58,9 +58,22 @@ def _keys(caller: Frame, pos: int, value: Value) -> set[Hashable] | None:
     keys = [_key(obj, 0) for obj in value]
     if not keys or None in keys or (len(keys) > 1 and not _goes_through(caller, pos, value)):
         return None
-    if len(keys) == 1 and (runs_often(caller, pos) or caller.code.is_generator):
+    if len(keys) == 1 and (runs_often(caller, pos) or caller.code.is_generator or _is_left_to_others(caller)):
         return None
     return set(keys) if len(set(keys)) == len(keys) else None
+
+
+def _is_left_to_others(frame: Frame) -> bool:
+    """Whether a frame is run by callers whom nobody sees, or by what they run: as often as they like."""
+    todo, seen = [frame], set[Frame]()
+    while todo:
+        each = todo.pop()
+        if each not in seen and each.code.kind not in ("module", "class"):
+            seen.add(each)
+            if any(caller is not None and each.started_by(caller, pos) for caller, pos in each.incoming):
+                return True
+            todo += each.callers
+    return False
 
 
 def _key(obj: Obj, depth: int) -> Hashable:

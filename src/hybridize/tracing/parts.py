@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import Cell, Container, Lib, LibInst, Lit, Value
+from hybridize.domain.objects import Cell, Container, Inst, Lib, LibInst, Lit, Value
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import NUMBERS_ONLY, SHAPES_ONLY
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import operands
 from hybridize.records import dataclass
+from hybridize.tracing.views import ProjectView
 
 #: Constants that tell entries apart: keys of dictionaries, indices, members of sets.
 Keys: TypeAlias = "frozenset[object]"
@@ -30,6 +32,8 @@ _TAKES: Final = frozenset({"pop", "__delitem__", "discard", "remove"})
 _DEFAULT: Final = "setdefault"
 #: Methods of lists that leave the elements before as they are.
 _AT_END: Final = frozenset({"append", "extend", "__iadd__"})
+#: Operators that no dict has.
+_ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "//", "**"})
 _MOST: Final = 200  # uses of a value that are looked at
 
 
@@ -88,7 +92,51 @@ def keys_read(frame: Frame, slot: int, uses: Uses) -> Keys | None:
     return frozenset(found)
 
 
+def is_number(frame: Frame, slot: int, uses: Uses) -> bool:
+    """Whether code uses a slot, and in no way that a dict could be used: it raises there for one."""
+    todo, seen, used = [slot], {slot}, False
+    while todo:
+        for instr in uses.get(todo.pop(), ()):
+            if isinstance(instr, _PASSES) and instr.target not in seen:
+                seen.add(instr.target)
+                todo.append(instr.target)
+            elif not isinstance(instr, _PASSES):
+                used = True
+                if not _counts(frame, instr, seen, uses) or len(seen) > _MOST:
+                    return False
+    return used
+
+
+def _counts(frame: Frame, instr: Instr, slots: set[int], uses: Uses) -> bool:
+    """Whether an instruction raises where one of some slots holds a dict."""
+    match instr:
+        case ir.Binary() | ir.Inplace():
+            return instr.operator in _ARITHMETIC and not any(
+                isinstance(o, Inst) for slot in (instr.left, instr.right) for o in frame.vals[slot] or ()
+            )
+        case ir.Call() if instr.function not in slots:
+            return _goes_to(frame, instr, NUMBERS_ONLY)
+        case ir.Tuple() | ir.List():
+            found = uses.get(instr.target, ())
+            return bool(found) and all(isinstance(u, ir.Call) and _goes_to(frame, u, SHAPES_ONLY) for u in found)
+    return False
+
+
+def _goes_to(frame: Frame, call: ir.Call, names: frozenset[str]) -> bool:
+    """Whether a call goes to one of some library functions, and to nothing else."""
+    called = frame.vals[call.function] or ()
+    return bool(called) and all(isinstance(o, Lib) and o.name in names for o in called)
+
+
+def _holds_dicts(frame: Frame, slots: set[int]) -> bool:
+    """Whether the containers in some slots are dicts: lists can be added and multiplied."""
+    held = (o for slot in slots for o in frame.vals[slot] or () if isinstance(o, Container))
+    return all(o.kind == "dict" for o in held)
+
+
 def _read_by(frame: Frame, instr: Instr, slots: set[int], uses: Uses) -> Keys | None:
+    if _counts(frame, instr, slots, uses) and _holds_dicts(frame, slots):
+        return frozenset()
     match instr:
         case ir.Item() if instr.index not in slots:
             return constants(frame, instr.index)
@@ -113,6 +161,11 @@ def _read_by(frame: Frame, instr: Instr, slots: set[int], uses: Uses) -> Keys | 
         case ir.DelLocal():
             return frozenset()
     return None
+
+
+def uses_of(project: ProjectView, code: Code) -> Uses:
+    """The same as `uses_in`, kept for the project."""
+    return project.shared(("uses", code), lambda: uses_in(code))
 
 
 def uses_in(code: Code) -> Uses:

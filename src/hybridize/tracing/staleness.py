@@ -219,8 +219,10 @@ def _called_back(project: ProjectView, question: _Question) -> dict[Place, Stale
     for place in question.places:
         writers = {
             frame.code
-            for frame, _ in known.at(place)
-            if _shared(known.owners.get(place)) and counts(project, question.extent, frame, place)
+            for frame, position in known.at(place)
+            if _shared(known.owners.get(place))
+            and counts(project, question.extent, frame, place)
+            and not _writes_first(frame, position, place, question.function.code)
         }
         if any(strangers.handed(code) for code in writers) and strangers.may_call(question.function.code, shared=True):
             found[place] = Stale(OPEN)
@@ -270,6 +272,18 @@ def _makes_both(frame: Frame, place: Place, code: Code) -> bool:
     while outer is not None and outer is not frame.code:
         outer = outer.parent
     return outer is not None
+
+
+def _writes_first(frame: Frame, position: int, place: Place, code: Code) -> bool:
+    """Whether a call writes a variable of its own before it makes the function, and not again."""
+    if not _makes_both(frame, place, code):
+        return False
+    while code.parent is not None and code.parent is not frame.code:
+        code = code.parent
+    index = index_of(frame.code)
+    made = [instr.position for instr in index.of(ir.Func) if instr.code is code]
+    again = position in index.looped
+    return bool(made) and all(position < each and not (again and each in index.looped) for each in made)
 
 
 def _makes_owner(frame: Frame, owner: Obj | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import Container, Lib, LibInst, Lit, Obj, Prim, Tup, Unknown, Value, Wrapper, tensor
+from hybridize.domain.objects import NONE, Container, Lib, LibInst, Lit, Obj, Prim, Tup, Unknown, Value, Wrapper, tensor
 from hybridize.domain.tensors import DENSE, Shape
 from hybridize.library.convert import dim_of, dtype_of
 
@@ -70,6 +70,15 @@ def spec_shape(spec: LibInst) -> Shape:
         return None
     items = signature_items(cell.value)
     return None if items is None else tuple(map(dim_of, items))
+
+
+def left_open(spec: LibInst) -> Shape:
+    """The shape of a `tf.TensorSpec` with -1 where it may say None; 0 for every size that it gives, known or not."""
+    cell = spec.fields.get("shape")
+    if cell is None or len(cell.value) != 1:
+        return None
+    items = signature_items(cell.value)
+    return None if items is None else tuple(-1 if not item or NONE in item else 0 for item in items)
 
 
 def spec_dtype(spec: LibInst) -> str | None:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from hybridize.domain.calls import DIRECT, How
-from hybridize.domain.objects import Container, Tup, Value
+from hybridize.domain.objects import Container, Lit, Prim, Tup, Value
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import call_at, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.tracing.parts import is_number, uses_of
 from hybridize.tracing.untraced import made_untraced, untraced
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
@@ -33,7 +34,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             if i == 0 and function.facts.kind in _BOUND:
                 continue
             for said, place in (
-                *_by_value(function.project, sites, value),
+                *_by_value(function.project, sites, _but_dicts(function.project, frame, param.slot, value)),
                 *_by_caller(function.project, sites, frame, i),
             ):
                 message = f"`{param.name}` {said}"
@@ -42,6 +43,14 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                     here = Evidence(message, function.code.path, function.code.line)
                     called = (Evidence("called here", *place),) if place is not None else ()
                     yield Hit(function.code.position, message, evidence=(here, *called))
+
+
+def _but_dicts(project: ProjectView, frame: Frame, slot: int, value: Value) -> Value:
+    """What an argument may be: of a file's data that is used as a number only, no dict."""
+    left = frozenset(o for o in value if not (isinstance(o, Container) and o.kind == "dict"))
+    if left == value or not any(isinstance(o, (Prim, Lit)) for o in left):
+        return value
+    return left if is_number(frame, slot, uses_of(project, frame.code)) else value
 
 
 def _by_value(project: ProjectView, sites: _Sites, value: Value) -> Iterator[tuple[str, tuple[str, int] | None]]:

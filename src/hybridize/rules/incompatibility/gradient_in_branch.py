@@ -11,6 +11,7 @@ from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.callgraph import has_own_gradient
 from hybridize.facts.symbolic import OPERATION
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import CHOOSING
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -18,7 +19,6 @@ from hybridize.tracing.control import Control, control
 from hybridize.tracing.structure import Branch, Site
 from hybridize.tracing.views import FrameView
 
-_CHOOSING: Final = frozenset({"tf.cond", "tf.case", "tf.switch_case", "keras.ops.cond"})
 _SAID: Final = "a branch of the graph calls a function whose own gradient reads a tensor from outside of the branch"
 
 
@@ -26,7 +26,7 @@ def scan(view: FrameView) -> Iterator[Hit]:
     """Calls of such functions in branches on tensors, and such functions among those that `tf.cond` is given."""
     flow = control(view)
     for instr in index_of(view.code).of(ir.Call):
-        if not _CHOOSING.isdisjoint(view.names(instr.function)):
+        if not CHOOSING.isdisjoint(view.names(instr.function)):
             given = [slot for slot, _ in instr.arguments[:1]] + [slot for key, slot in instr.keywords if key == "pred"]
             if given and flow.tensor(given[0]):
                 called = (callee for callee, how in view.callees(instr.position) if how is How.CALLBACK)

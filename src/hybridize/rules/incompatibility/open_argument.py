@@ -171,10 +171,10 @@ def _is_foreign(view: FrameView, call: ir.Call) -> bool:
 
 
 def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
-    """`x.mean()`, `x.T`, `x.numpy()` of what may be an array, or an eager tensor."""
+    """`x.mean()`, `x.T`, `x[0].item()`, `x.numpy()` of what may be an array or a part of one, or an eager tensor."""
     if not any(isinstance(o, Unknown) for o in view.value(instr.owner)) and instr.name not in _EAGER:
         return
-    needs = _derived(view, instr.owner, whole=True)
+    needs = _derived(view, instr.owner)
     if needs:
         yield Hit(instr.position, f"uses `.{instr.name}` of {_MAY_BE_ARRAY}: the tensor made of it has none", needs)
 

@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.calls import How
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
+from hybridize.library.dialect import CHOOSING
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
@@ -18,7 +19,7 @@ from hybridize.tracing.structure import Branch, Site, Turning
 from hybridize.tracing.views import FrameView
 
 #: Functions that run one of those that they are given, and trace all of them; the place of the condition.
-_CHOOSING: Final = {"tf.cond": 0, "tf.case": 0, "tf.switch_case": 0, "tf.while_loop": 2, "keras.ops.cond": 0}
+_CHOOSING: Final = {**dict.fromkeys(CHOOSING, 0), "tf.while_loop": 2}
 
 
 def scan(view: FrameView) -> Iterator[Hit]:

@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.objects import NONE_V, LibInst, Lit, Value
 from hybridize.facts.static_reads import StaticReads
 from hybridize.library.dialect import SIZE_QUESTIONS
-from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_shape
+from hybridize.library.tensorflow.specs import is_spec, left_open, signature_items
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr
@@ -105,7 +105,7 @@ def _counts(index: Index, use: Instr) -> bool:
 def _built(function: FunctionView) -> Iterator[Hit]:
     """Layers that are to make their weights for a last axis that the signature leaves open."""
     specs = _specs(function).items()
-    shapes = {slot: [spec_shape(o) for o in item if isinstance(o, LibInst)] for slot, item in specs}
+    shapes = {slot: [left_open(o) for o in item if isinstance(o, LibInst)] for slot, item in specs}
     slots = {slot for slot, found in shapes.items() if any(shape and shape[-1] < 0 for shape in found)}
     for view in function.views() if slots else ():
         index = index_of(view.code)
@@ -123,7 +123,7 @@ def _open_shapes(function: FunctionView) -> list[tuple[int, ...] | None]:
     """The shapes of the signature with an unknown size, None for one of unknown rank."""
     items = signature_items(option(function, "input_signature")) or []
     specs = [o for item in items if is_spec(item) for o in item if isinstance(o, LibInst)]
-    shapes = [spec_shape(spec) for spec in specs]
+    shapes = [left_open(spec) for spec in specs]
     return [shape for shape in shapes if shape is None or any(dim < 0 for dim in shape)]
 
 

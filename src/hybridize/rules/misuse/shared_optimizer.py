@@ -11,7 +11,7 @@ from hybridize.facts.usage import TRAINED
 from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.late import STEPS, comes_again, is_optimizer, stepping
 from hybridize.tracing.processes import meeting
 from hybridize.tracing.views import FunctionView
@@ -24,6 +24,8 @@ _PLAIN: Final = frozenset({"keras.optimizers.SGD", "keras.optimizers.legacy.SGD"
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Parameters that receive several objects, to whose variables an optimizer applies gradients."""
+    if function.is_hybrid and not _has_one_graph(function):
+        return
     frames = stepping(function)
     attributes = [(f, i) for f in frames for i in index_of(f.code).of(ir.Attr)]
     steppers = [(f, i, o) for f, i in attributes if i.name in STEPS for o in f.vals[i.owner] or ()]
@@ -45,6 +47,12 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         used = Evidence("its variables are made here", frame.code.path, step.position >> 16)
         yield Hit(function.code.position, said, evidence=(here, used))
         return
+
+
+def _has_one_graph(function: FunctionView) -> bool:
+    """Whether a decorator makes the one graph: where code applies `tf.function`, each model may have its own."""
+    made, parent = function.facts.hybridization, function.code.parent
+    return made is not None and made.is_decorator and (parent is None or parent.kind in ("module", "class"))
 
 
 def _makes_late(function: FunctionView, optimizer: Obj) -> bool:
@@ -80,8 +88,8 @@ RULE = Rule(
 variable that it meets for the first time. A hybrid function may make variables only at its first trace: for a second
 model TensorFlow raises, where eager code trains it as well. Later optimizers know the variables of their first step
 alone and raise eagerly, too. Make an optimizer and a hybrid function for each model. Of a function that is hybrid
-already nothing is said: what has run until now has met one model.""",
-    level=None,
+already it is information: what has run until now has met one model.""",
+    level=Level.INFO,
     root=scan,
     bad=(
         Example(
