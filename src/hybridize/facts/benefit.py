@@ -421,7 +421,7 @@ def _ready(frame: Frame, position: int, name: str) -> Work:
     count = does.operations
     work = Work(does.dispatches, count, 0.0, does.flops, does.variables, count, taped=count, weights=does.weights)
     if len(sides) != 2:
-        work.guessed = costs.computing_time(0.0, does.flops)
+        work.guessed = costs.UNSEEN * costs.computing_time(0.0, does.flops)
     return work
 
 

@@ -150,11 +150,11 @@ def _layer(costed: Operation, layer: LibInst, given: Value | None) -> Operation:
     written = size.written + sum(each.written for each in inner)
     flops = size.flops + sum(each.flops for each in inner)
     weights = size.weights + sum(each.weights for each in inner)
-    return replace(costed, elements=written, flops=flops, weights=weights, guessed=float(size.guessed))
+    return replace(costed, elements=written, flops=flops, weights=weights, guessed=size.guessed)
 
 
 def _examples(shape: Shape) -> float:
-    """How many examples a tensor holds, in units of those that unknown ones are guessed to hold; 1 where nobody knows."""
+    """How many times the guessed examples a tensor holds; 1 where nobody knows."""
     known = expected(shape[0]) if shape else None
     guessed = sizes.filled((-1, *(shape or ())[1:]), 2)[0]
     return max(known / guessed, 1.0) if known is not None else 1.0
@@ -169,7 +169,6 @@ def _sized(costed: Operation, result: Value | None, given: Value | None, argumen
     name = costed.name
     convolves = costs.contraction(name) > 1
     shape = _shape(result)
-    known = shape is not None and all(expected(dim) is not None for dim in shape)
     if convolves and shape is None:
         written = _IMAGES
     elif shape is None:
@@ -185,7 +184,7 @@ def _sized(costed: Operation, result: Value | None, given: Value | None, argumen
     elif costs.cubic(name):
         matrix = sizes.filled(_shape(given), 2)
         flops = costs.cubic(name) * _product(matrix) * min(matrix[-1], _MOST_ELEMENTS)
-    guessed = 0.0 if known or not written else costs.UNSEEN if shape is None else 1.0
+    guessed = (costs.UNSEEN if shape is None else sizes.guess(shape)) if written else 0.0
     elements = written * costs.elementwise(name)
     # Graphs square where eager code raises to the power of two.
     spared = costs.computing_time(elements - written, 0.0) if name in _POWERS and _is_two(arguments) else 0.0
