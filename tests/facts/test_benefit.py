@@ -49,7 +49,7 @@ def test_where_convolutions_dominate_little_is_gained(tmp_path: Path) -> None:
 
 def test_images_of_unknown_size_promise_little(tmp_path: Path) -> None:
     model = f"model = tf.keras.Sequential([K.Conv2D(64, 3), K.Conv2D(64, 3), K.Conv2D(1, 1)])\n{STEP}"
-    assert 1.5 < benefit(model.replace("x, y)", "x: tf.Tensor, y: tf.Tensor)", 1), tmp_path) < 4
+    assert 1.2 < benefit(model.replace("x, y)", "x: tf.Tensor, y: tf.Tensor)", 1), tmp_path) < 4
 
 
 def test_the_layers_of_a_functional_model_count_where_it_is_called(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def make():
 model = make()
 """
     calls = "for i in range(100):\n    step(tf.ones([8, 128, 128, 3]), tf.ones([1]))\n"
-    assert benefit(model + STEP + calls, tmp_path) < 1.5
+    assert benefit(model + STEP.replace("(model(x) - y) ** 2", "tf.square(model(x) - y)") + calls, tmp_path) < 1.5
 
 
 def test_a_graph_that_is_called_keeps_what_it_computes(tmp_path: Path) -> None:
@@ -161,3 +161,82 @@ for i in range(100):
 def test_one_of_the_branches_is_part_of_the_work(choice: str, tmp_path: Path) -> None:
     once, chosen = (benefit(BRANCHES.replace("CHOICE", each), tmp_path) for each in ("much(x)", choice))
     assert chosen > 0.8 * once
+
+
+def test_a_graph_squares_where_eager_code_raises_to_a_power(tmp_path: Path) -> None:
+    # TensorFlow 2.15: 1.87 and 0.93 times as fast, beside the same two convolutions.
+    model = "model = tf.keras.Sequential([K.Conv2D(64, 3), K.Conv2D(64, 3)])\n"
+    calls = "for i in range(100):\n    step(tf.ones([8, 128, 128, 3]), tf.ones([1]))\n"
+    assert 1.5 < benefit(model + STEP + calls, tmp_path) < 3
+    cubes = STEP.replace("** 2", "** 3")
+    assert benefit(model + cubes + calls, tmp_path) < benefit(model + STEP + calls, tmp_path)
+
+
+def test_what_the_context_does_that_does_most_is_promised(tmp_path: Path) -> None:
+    calls = "for i in range(100):\n    net(tf.ones([20000, 500]))\nnet(tf.ones([2, 500]))\n"
+    net = "w = tf.ones([500, 500])\ndef net(x):\n    return tf.nn.relu(tf.matmul(tf.nn.relu(tf.matmul(x, w)), w))\n"
+    assert benefit(net + calls, tmp_path, "net") < 1.3
+
+
+POINTS = """
+model = tf.keras.Sequential([K.Dense(20, activation="tanh"), K.Dense(20, activation="tanh"), K.Dense(1)])
+def loss(x, t):
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            u = model(tf.concat([x, t], 1))
+        u_x = inner.gradient(u, x)
+    return tf.reduce_mean(tf.square(outer.gradient(u_x, x) - u))
+"""
+
+
+def points(rows: str) -> str:
+    """A program that derives twice what a network gives for so many points."""
+    return f"{POINTS}for i in range(100):\n    loss(tf.random.uniform(({rows}, 1)), tf.random.uniform(({rows}, 1)))\n"
+
+
+def test_derivatives_of_derivatives_leave_something_to_gain_however_many_points_there_are(tmp_path: Path) -> None:
+    # What graphs leave out is computing, too: TensorFlow 2.15 and 50,000 points, 2 to 3 times.
+    few, many = benefit(points("10"), tmp_path, "loss"), benefit(points("200000"), tmp_path, "loss")
+    assert few > 8
+    assert 1.8 < many < 4
+
+
+def test_points_of_which_nobody_knows_how_many_promise_a_middle(tmp_path: Path) -> None:
+    unknown = benefit("import sys\n" + points("int(sys.argv[1])"), tmp_path, "loss")
+    assert benefit(points("200000"), tmp_path, "loss") < unknown < benefit(points("10"), tmp_path, "loss")
+
+
+def test_the_points_of_a_hypercube_are_known(tmp_path: Path) -> None:
+    drawn = "tf.constant(lhs(1, {rows}), tf.float32)"
+    for rows in ("10", "200000"):
+        uniform = points(rows)
+        hypercube = uniform.replace(f"tf.random.uniform(({rows}, 1))", drawn.format(rows=rows))
+        found = benefit("from pyDOE import lhs\n" + hypercube, tmp_path, "loss")
+        assert found == pytest.approx(benefit(uniform, tmp_path, "loss"), rel=0.1)
+
+
+def test_a_model_computes_for_as_many_examples_as_it_is_called_with(tmp_path: Path) -> None:
+    model = """import sys
+model = tf.keras.Sequential()
+for width in map(int, sys.argv):
+    model.add(K.Dense(width))
+def net(x):
+    return model(x)
+"""
+    few = benefit(model + "for i in range(100):\n    net(tf.ones([4, 8]))\n", tmp_path, "net")
+    assert benefit(model + "for i in range(100):\n    net(tf.ones([400000, 8]))\n", tmp_path, "net") < few / 2
+
+
+@pytest.mark.parametrize("slow", ["tf.sort(x)", "tf.cumsum(x)", "tf.random.normal(tf.shape(x))"])
+def test_kernels_that_take_long_leave_less_to_gain(slow: str, tmp_path: Path) -> None:
+    step = f"""def step(x):
+    z = x[0, 0]
+    for _ in range(60):
+        z = tf.sin(z)
+    return z + tf.reduce_sum({slow})
+for i in range(100):
+    step(tf.ones([300, 1000]))
+"""
+    assert benefit(step, tmp_path) < 0.8 * benefit(step.replace(slow, "tf.abs(x)"), tmp_path)

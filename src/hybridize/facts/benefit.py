@@ -14,6 +14,7 @@ from hybridize.facts.computation import opaque_call, opaque_places
 from hybridize.facts.keras_graphs import library_loops
 from hybridize.facts.operations import Operation, operations, own, symbolic
 from hybridize.facts.origins import call_at, runs_at_once
+from hybridize.facts.tapes import recording
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
@@ -65,7 +66,8 @@ class Work:
     those of the loops alone.
     `taped` are the operations of which a tape knows each (those of a graph are one), `weights` the elements of the
     variables as far as they are known, `guessed` the microseconds that rest on sizes that are not. `derives` says how
-    often gradients are taken at one place of the graph, `assigns` that variables get new values.
+    often gradients are taken at one place of the graph, `assigns` that variables get new values. `spared` are the
+    microseconds of computing that a graph leaves out: what derivatives of derivatives have in common.
     """
 
     dispatches: float = 0.0
@@ -83,6 +85,7 @@ class Work:
     guessed: float = 0.0
     derives: float = 0.0
     assigns: bool = False
+    spared: float = 0.0
 
     def add(self, other: Work, often: Often, share: float = 1.0) -> None:
         """Adds work that is done so often; the variables are the same each time.
@@ -96,6 +99,7 @@ class Work:
         self.flops += times * other.flops
         self.taped = min(self.taped + times * other.taped, _MOST)
         self.guessed += times * other.guessed
+        self.spared += times * other.spared
         self.variables += share * other.variables
         self.weights += share * other.weights
         self.nodes = min(self.nodes + share * often.nodes * other.nodes, _MOST)
@@ -124,7 +128,7 @@ class Work:
     @property
     def graph(self) -> float:
         """Microseconds of a call as a graph."""
-        return costs.graph_time(self.operations, self.elements, self.flops)
+        return costs.graph_time(self.operations, self.elements, self.flops, self.spared)
 
     @property
     def trace(self) -> float:
@@ -138,20 +142,24 @@ class Work:
 
     @property
     def cautious(self) -> float:
-        """What may be expected at least: sizes and calls that are not known may take longer, and leave less to gain."""
-        more = (costs.GUESSED - 1) * self.guessed + (_UNKNOWN * self.eager if self.unknown else 0.0)
-        return min(self.benefit, (self.eager + more) / (self.graph + more))
+        """What may be expected: the middle over the sizes that are likely; calls that are not known leave less."""
+        more = _UNKNOWN * self.eager if self.unknown else 0.0
+        computing = costs.computing_time(self.elements, self.flops)
+        left = 1 - self.spared / computing if computing else 1.0
+        middle = costs.middle(self.eager + more, self.graph + more, self.guessed, left * self.guessed)
+        return min(self.benefit, middle)
 
 
 @dataclass(slots=True)
 class _Doing:
     """What a frame does itself, and what it calls: how often each callee, and how likely it is that one.
 
-    `gradients` says how often it derives what is done, `applied` how often it applies gradients, by which optimizer.
+    `gradients` says how often it derives what is done, each with the number of tapes that record that; `applied` how
+    often it applies gradients, by which optimizer.
     """
 
     own: Work
-    gradients: float = 0.0
+    gradients: list[tuple[float, int]] = field(default_factory=list)
     applied: list[tuple[float, str]] = field(default_factory=list)
     calls: list[tuple[Frame, Often, float]] = field(default_factory=list)
 
@@ -180,7 +188,7 @@ class Benefits:
     def work(self, frames: list[Frame]) -> Work | None:
         """The work of a function: that of the context that does most; None where it was never run."""
         found = [self.of(frame) for frame in frames]
-        return max(found, key=lambda w: (w.benefit, w.operations), default=None)
+        return max(found, key=lambda w: (w.eager, w.benefit), default=None)
 
     def relayed(self, frames: list[Frame]) -> list[Code]:
         """The hybrid functions that frames call, where these compute nothing else and call each once; else nothing."""
@@ -278,7 +286,7 @@ class Benefits:
             for instr in self.counts.places(frame.code).instructions.get(pos, ()):
                 for operation in operations(frame, instr):
                     if costs.differentiates(operation.name):
-                        doing.gradients += often.times
+                        doing.gradients.append((often.times, recording(frame, pos)))
                         own.derives = max(own.derives, often.copies)
                     if costs.applies(operation.name):
                         doing.applied.append((often.times, operation.owner))
@@ -303,10 +311,11 @@ class Benefits:
             operation.nodes,
             taped=operation.operations,
             weights=operation.weights,
-            guessed=costs.computing_time(operation.elements, operation.flops) if operation.guessed else 0.0,
+            spared=operation.spared,
+            guessed=operation.guessed * costs.computing_time(operation.elements, operation.flops),
         )
         if operation.model is not None:
-            done.add(self._model(operation.model, 0), _ONE)
+            done.add(_called_with(self._model(operation.model, 0), operation.times), _ONE)
         return done
 
     def _model(self, model: LibInst, depth: int) -> Work:
@@ -415,7 +424,7 @@ def _ready(frame: Frame, position: int, name: str) -> Work:
     count = does.operations
     work = Work(does.dispatches, count, 0.0, does.flops, does.variables, count, taped=count, weights=does.weights)
     if len(sides) != 2:
-        work.guessed = costs.computing_time(0.0, does.flops)
+        work.guessed = costs.UNSEEN * costs.computing_time(0.0, does.flops)
     return work
 
 
@@ -434,19 +443,42 @@ def _over(frame: Frame, position: int) -> Iterator[LibInst]:
             yield from (o for o in frame.vals[source.owner] or () if isinstance(o, LibInst))
 
 
-def _differentiated(work: Work, gradients: float) -> Work:
-    """The work with so many walks back over it: what a tape records is done again, its Python code is not."""
-    times = costs.GRADIENT
+def _differentiated(work: Work, gradients: list[tuple[float, int]]) -> Work:
+    """The work with walks back over it: what a tape records is done again, its Python code is not.
+
+    A derivative that no tape records while others are recorded is one of those: its walk goes over theirs.
+    """
+    deepest = max(depth for _, depth in gradients)
+    walks = sum(times * costs.walk(deepest - depth) for times, depth in gradients)
+    times, back = (1 + walks, walks / 2) if deepest else (costs.GRADIENT, 1.0)
+    in_graph = max(costs.GRADIENT, 1 + costs.WALK_IN_GRAPH * walks) if deepest else times
+    computing = costs.computing_time(work.elements, work.flops)
+    if deepest and computing:  # points, which are more than the examples that were guessed
+        more = 1 + (costs.POINTS - 1) * min(work.guessed / computing, 1.0)
+        work = replace(
+            work, elements=more * work.elements, flops=more * work.flops, guessed=costs.POINTS * work.guessed
+        )
+        computing *= more
     return replace(
         work,
-        dispatches=min(work.dispatches + costs.TAPE * gradients + costs.BACKWARD * work.taped, _MOST),
-        operations=times * work.operations,
+        dispatches=min(
+            work.dispatches + costs.TAPE * sum(t for t, _ in gradients) + costs.BACKWARD * back * work.taped, _MOST
+        ),
+        operations=min(in_graph * work.operations, _MOST),
         elements=times * work.elements,
         flops=times * work.flops,
-        nodes=times * work.nodes,
-        taped=times * work.taped,
+        nodes=min(times * work.nodes, _MOST),
+        taped=min(times * work.taped, _MOST),
         guessed=times * work.guessed,
+        spared=in_graph * work.spared + max(times - in_graph, 0.0) * computing,
     )
+
+
+def _called_with(model: Work, times: float) -> Work:
+    """The work of a model for so many times the examples that were guessed for its layers."""
+    computing = costs.computing_time(model.elements, model.flops)
+    more = 1 + (times - 1) * min(model.guessed / computing, 1.0) if computing else 1.0
+    return replace(model, elements=more * model.elements, flops=more * model.flops)
 
 
 def _goes_over_data(frame: Frame, loop: ir.Loop) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from hybridize.domain.calls import IN_GRAPHS
-from hybridize.domain.objects import LibInst, Value
+from hybridize.domain.objects import Value
 from hybridize.facts.frequency import Frequency
+from hybridize.facts.tapes import around, managers
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
 from hybridize.program import ir
@@ -57,24 +58,12 @@ def _has_tapes(code: Code) -> bool:
 
 def _recording(frame: Frame, index: Index, pos: int) -> int:
     """The tapes around a place; one that is asked within its own body records that derivative, too."""
-    count = 0
-    for instr in index.of(ir.Exit):
-        if pos >> 16 in instr.lines and _is_tape(frame, index, instr):
-            count += 2 if _asked_within(frame, index, instr) else 1
-    return count
-
-
-def _managers(frame: Frame, index: Index, left: ir.Exit) -> Value:
-    return frame.vals[index.original(left.source)] or _NOTHING
-
-
-def _is_tape(frame: Frame, index: Index, left: ir.Exit) -> bool:
-    return any(isinstance(o, LibInst) and costs.records(o.cls) for o in _managers(frame, index, left))
+    return sum(2 if _asked_within(frame, index, instr) else 1 for instr in around(frame, pos))
 
 
 def _asked_within(frame: Frame, index: Index, left: ir.Exit) -> bool:
     """Whether a tape is asked in its own body, which it records, and again after it: for what it was asked before."""
-    tapes = _managers(frame, index, left)
+    tapes = managers(frame, index, left)
     asked = [
         call.position >> 16 in left.lines
         for call in index.of(ir.Call)

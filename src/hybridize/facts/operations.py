@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import prod
 from typing import Final
 
-from hybridize.domain.objects import Bound, Lib, LibInst, Obj, Tensor, Value
+from hybridize.domain.objects import Bound, Lib, LibInst, Lit, Obj, Tensor, Value
 from hybridize.domain.tensors import SYMBOLIC, Shape, arrived, expected
 from hybridize.facts.work import Calculating
 from hybridize.flow.frames import Frame
@@ -27,6 +27,7 @@ _FEATURES: Final = 32
 _KERNEL: Final = 9.0
 _SYMBOLIC_KINDS: Final = frozenset({SYMBOLIC})
 _MODEL: Final = "keras.Sequential"
+_POWERS: Final = frozenset({"tf.math.**", "tf.math.pow"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,9 @@ class Operation:
     """One call: `layer` is the library's object that is called, `owner` the class of the one whose method is.
 
     `share` is how likely it is this one of several. `model` is a model of the library, whose layers come on top;
-    `guessed` says that elements and multiplications rest on sizes that are not known.
+    `guessed` is the share of elements and multiplications that rests on sizes which are not known, `spared` are the
+    microseconds of them that a graph leaves out. `times` is how many examples it is called with, in units of those that
+    are guessed.
     """
 
     name: str
@@ -48,7 +51,9 @@ class Operation:
     flops: float = 0.0
     variables: float = 0.0
     weights: float = 0.0
-    guessed: bool = False
+    guessed: float = 0.0
+    spared: float = 0.0
+    times: float = 1.0
     model: LibInst | None = None
 
 
@@ -126,7 +131,13 @@ def own(
     if operation.layer is not None and name == _MODEL:
         # Its layers are what costs.
         return replace(
-            costed, dispatches=costs.MODEL_CALL, operations=0.0, nodes=0.0, variables=0.0, model=operation.layer
+            costed,
+            dispatches=costs.MODEL_CALL,
+            operations=0.0,
+            nodes=0.0,
+            variables=0.0,
+            model=operation.layer,
+            times=_examples(_shape(given)),
         )
     if operation.layer is not None and sizes.is_layer(operation.layer):
         return _layer(costed, operation.layer, given)
@@ -142,6 +153,13 @@ def _layer(costed: Operation, layer: LibInst, given: Value | None) -> Operation:
     return replace(costed, elements=written, flops=flops, weights=weights, guessed=size.guessed)
 
 
+def _examples(shape: Shape) -> float:
+    """How many times the guessed examples a tensor holds; 1 where nobody knows."""
+    known = expected(shape[0]) if shape else None
+    guessed = sizes.filled((-1, *(shape or ())[1:]), 2)[0]
+    return max(known / guessed, 1.0) if known is not None else 1.0
+
+
 def _product(dims: Iterable[int]) -> float:
     """How many elements a tensor has; a shape that is none (labels in its place) may say more than there can be."""
     return float(min(prod(dims), _MOST_ELEMENTS))
@@ -151,7 +169,6 @@ def _sized(costed: Operation, result: Value | None, given: Value | None, argumen
     name = costed.name
     convolves = costs.contraction(name) > 1
     shape = _shape(result)
-    known = shape is not None and all(expected(dim) is not None for dim in shape)
     if convolves and shape is None:
         written = _IMAGES
     elif shape is None:
@@ -167,7 +184,16 @@ def _sized(costed: Operation, result: Value | None, given: Value | None, argumen
     elif costs.cubic(name):
         matrix = sizes.filled(_shape(given), 2)
         flops = costs.cubic(name) * _product(matrix) * min(matrix[-1], _MOST_ELEMENTS)
-    return replace(costed, elements=written, flops=flops, guessed=not known and written > 0)
+    guessed = (costs.UNSEEN if shape is None else sizes.guess(shape)) if written else 0.0
+    elements = written * costs.elementwise(name)
+    # Graphs square where eager code raises to the power of two.
+    spared = costs.computing_time(elements - written, 0.0) if name in _POWERS and _is_two(arguments) else 0.0
+    return replace(costed, elements=elements, flops=flops, guessed=guessed, spared=spared)
+
+
+def _is_two(arguments: list[Value | None]) -> bool:
+    given = arguments[1] if len(arguments) > 1 else None
+    return bool(given) and all(isinstance(o, Lit) and o.const == 2 for o in given or ())
 
 
 def _is_tensor(value: Value | None) -> bool:

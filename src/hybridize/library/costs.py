@@ -9,6 +9,7 @@ calls beside that of `a + b`, in one process (cost_table.py).
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 from typing import Final
 
 from hybridize.library.cost_table import COSTS
@@ -42,6 +43,14 @@ TRACE_VARIABLE: Final = 30.0
 TRACING: Final = 2.0
 #: Forward and backward, in units of forward: of the operations of a graph, their elements and multiplications.
 GRADIENT: Final = 3.0
+#: A walk back of a derivative that tapes take again, in units of forward, and of each further order; what a graph does
+#: of such walks, which have most in common. (Dense networks, 16 to 10,000 rows, up to three derivatives one of another
+#: and a step of training over them, TensorFlow 2.15.)
+WALK: Final = 1.3
+_ORDER: Final = 2.4
+WALK_IN_GRAPH: Final = 0.3
+#: What derivatives of derivatives are taken of are points, not batches: so many times the examples of one.
+POINTS: Final = 12.0
 #: The share of what it computes that a graph does once more where eager tapes take so many derivatives one of another:
 #: each goes through graphs of its own, which compute anew what the ones before had. (Dense networks of 4 and 8 layers,
 #: 100 to 10,000 rows, TensorFlow 2.15 and 2.21.)
@@ -61,6 +70,12 @@ BATCHES: Final = 100
 BATCH: Final = 32
 #: What rests on guessed sizes may take so many times as long: batches, images and clouds of points are mostly larger.
 GUESSED: Final = 10.0
+#: So many times as long it is likely to take: a small, a middle and a large one of what other people's programs did.
+#: (Six functions of the develop half of 27 November: 12, 28, 37, 47, 81 and 152 times, by what was measured.)
+LIKELY: Final = (8.0, 40.0, 200.0)
+#: The share of that where something else than the number of examples is guessed, which is larger then: nothing is known
+#: of a shape, or the sides of images.
+UNSEEN: Final = 0.125
 #: Microseconds of a call of which it is not known what it does, beside what is known: it reads, simulates, draws.
 OUTSIDE: Final = 1_000.0
 #: What a call of a model's own loops takes beside what it computes (data sets, callbacks): one row through one dense
@@ -70,8 +85,9 @@ LIBRARY_LOOPS: Final = {"predict": 40_000.0, "evaluate": 65_000.0, "fit": 45_000
 #: The steps of a sequence of unknown length, and the operations of a recurrent cell.
 STEPS: Final = 20
 
-#: A recurrent cell takes so many times the dispatches of its operations for each step.
-_RECURRENT_DISPATCHES: Final = 5.0
+#: A recurrent cell takes so many times the dispatches of its operations for each step: between TensorFlow 2.15 (2.9 for
+#: an LSTM) and 2.21 (5.6).
+_RECURRENT_DISPATCHES: Final = 4.2
 #: How entries end that stand for all names that begin with them.
 _OPEN: Final = (".", "Conv", "conv", "Separable", "Depthwise", "Random", "Dropout", "Tape", "Spec")
 _NOTHING: Final = frozenset(
@@ -181,6 +197,32 @@ def cubic(name: str) -> float:
     return _CUBIC.get(name, 0.0)
 
 
+#: What an element takes of operations that do more than add (`ELEMENT`): 200,704 numbers, TensorFlow 2.15 and 2.21.
+_ELEMENTWISE: Final = {
+    "tf.math.**": 25.0,
+    "tf.math.pow": 25.0,
+    "tf.math.lgamma": 40.0,
+    "tf.math.softplus": 10.0,
+    "tf.math.cumsum": 20.0,
+    "tf.math.top_k": 12.0,
+    "tf.sort": 200.0,
+    "tf.argsort": 200.0,
+    "tf.boolean_mask": 12.0,
+    "tf.random.normal": 45.0,
+    "tf.random.truncated_normal": 60.0,
+    "tf.random.stateless_normal": 45.0,
+    "tf.random.uniform": 12.0,
+    "tf.random.stateless_uniform": 12.0,
+    "tf.random.categorical": 10.0,
+}
+
+
+@cache
+def elementwise(name: str) -> float:
+    """How many times as long as an addition a call takes for each element of its result."""
+    return _ELEMENTWISE.get(name, 1.0)
+
+
 @cache
 def contraction(name: str) -> int:
     """How many products each element sums, for each of the input's last axis: 1, 9 for convolutions, else 0."""
@@ -232,9 +274,31 @@ def eager_time(count: float, elements: float, flops: float) -> float:
     return EAGER_CALL + EAGER_OPERATION * count + ELEMENT * elements + FLOP * flops
 
 
-def graph_time(count: float, elements: float, flops: float) -> float:
-    """Microseconds of one call as a graph of so many operations, once it is traced."""
-    return GRAPH_CALL + GRAPH_OPERATION * count + ELEMENT * fused(count) * elements + FLOP * flops
+def graph_time(count: float, elements: float, flops: float, spared: float = 0.0) -> float:
+    """Microseconds of one call as a graph of so many operations, once it is traced.
+
+    `spared` are those of an eager call's computing that the graph leaves out.
+    """
+    computing = ELEMENT * fused(count) * elements + FLOP * flops
+    whole = computing_time(elements, flops)
+    left = 1 - spared / whole if whole else 1.0
+    return GRAPH_CALL + GRAPH_OPERATION * count + left * computing
+
+
+def middle(eager: float, graph: float, guessed: float, in_graph: float) -> float:
+    """The eager time divided by the graph's: the geometric mean over what is likely of what rests on guessed sizes.
+
+    `guessed` are the microseconds of that in an eager call, `in_graph` those of the graph.
+    """
+    if not guessed:
+        return eager / graph
+    gains = [(eager + (times - 1) * guessed) / (graph + (times - 1) * in_graph) for times in LIKELY]
+    return prod(gains) ** (1 / len(gains))
+
+
+def walk(order: int) -> float:
+    """How much a derivative computes, in units of forward, that goes over so many others."""
+    return WALK * _ORDER**order
 
 
 def fused(count: float) -> float:

@@ -9,6 +9,7 @@ from typing import Final
 
 from hybridize.domain.objects import Container, LibInst, Lit, Obj, Tensor, Tup, Value
 from hybridize.domain.tensors import Shape, arrived, expected
+from hybridize.library.costs import UNSEEN
 from hybridize.records import dataclass
 
 #: The field under which an instance keeps what it was called with.
@@ -30,12 +31,12 @@ _PREFIX: Final = "keras.layers."
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """One call of a layer: elements written, multiplications, elements of its weights; whether sizes are `guessed`."""
+    """One call of a layer: elements written, multiplications, elements of its weights; the share that is `guessed`."""
 
     written: float
     flops: float = 0.0
     weights: float = 0.0
-    guessed: bool = False
+    guessed: float = 0.0
 
 
 Dims = tuple[int, ...]
@@ -50,7 +51,7 @@ class _Layer:
         self.obj = obj
         self.name = obj.cls.removeprefix(_PREFIX)
         shape = given if given is not None else _built(obj)
-        self.guessed = shape is None or any(expected(dim) is None for dim in shape)
+        self.guessed = 1.0 if shape is None else guess(shape)
         self.input: Dims = ()
         rank = next((n for end, n in _RANKS.items() if end in self.name), 2)
         self.input = filled(shape, rank, self.number("filters", 0))
@@ -96,6 +97,12 @@ def filled(shape: Shape, rank: int, wide: int = 0) -> Dims:
     return tuple(
         dim if dim >= 0 else examples if i == 0 else FEATURES if i == last else side for i, dim in enumerate(shape)
     )
+
+
+def guess(shape: tuple[int, ...]) -> float:
+    """Which share of what a tensor costs rests on a guess: all where its number of examples is not known."""
+    unknown = [expected(dim) is None for dim in shape]
+    return 0.0 if not any(unknown) else 1.0 if unknown[0] else UNSEEN
 
 
 def _built(obj: LibInst) -> Shape:

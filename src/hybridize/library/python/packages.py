@@ -41,7 +41,7 @@ _PACKAGES: Final[Mapping[str, str]] = {
     ),
     "dispatching": "multipledispatch",
     "data_models": "datasets pandas polars pyarrow",
-    "science": "scipy sklearn",
+    "science": "pyDOE pyDOE2 scipy sklearn",
     "images": "PIL cv2 imageio librosa matplotlib nibabel pydicom pylab seaborn skimage soundfile visdom",
     "probability": "gpflow tensorflow_addons tensorflow_probability",
     "messages": "colorsys google pycocotools tflite_runtime",

@@ -21,6 +21,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import NDARRAY, UNRESOLVED
+from hybridize.library.convert import dim_of
 from hybridize.library.python.rules import (
     ARRAY_V,
     array,
@@ -301,6 +302,13 @@ _GENERATED: Final = (
 )
 
 
+def _hypercube(call: Call) -> Value:
+    """As many points as are asked for, else one for each dim."""
+    columns, asked = dim_of(call.arg(0, "n") or BOTTOM), call.arg(1, "samples")
+    rows = columns if asked is None or asked == NONE_V else dim_of(asked)
+    return tensor(NDARRAY, "float64", (max(rows, UNRESOLVED), max(columns, UNRESOLVED))).value
+
+
 def _data_set(call: Call) -> Value:
     if call.constant(-1, "return_X_y") is True:
         return tup([ARRAY_V, ARRAY_V]).value
@@ -381,6 +389,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "sklearn.utils.validation.check_is_fitted": Spec(nothing),
     **table("sklearn.utils", "check_array", array),
     **table("sklearn.metrics", "make_scorer", opaque),
+    **{f"{package}.lhs": Spec(_hypercube, effects=("random",)) for package in ("pyDOE", "pyDOE2")},
 }
 CLASSES: Final[dict[str, ClassSpec]] = {
     **{f"scipy.sparse.{name}": _SPARSE for name in _SPARSE_CLASSES.split()},
