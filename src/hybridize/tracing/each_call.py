@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.objects import NONE, Container, Func, Inst, Lit, Obj, Tup, Value, Wrapper
 from hybridize.facts.origins import calls_at, definitions
 from hybridize.flow.frames import Frame
@@ -65,15 +66,10 @@ def _keys(caller: Frame, pos: int, value: Value) -> set[Hashable] | None:
 
 def _is_left_to_others(frame: Frame) -> bool:
     """Whether a frame is run by callers whom nobody sees, or by what they run: as often as they like."""
-    todo, seen = [frame], set[Frame]()
-    while todo:
-        each = todo.pop()
-        if each not in seen and each.code.kind not in ("module", "class"):
-            seen.add(each)
-            if any(caller is not None and each.started_by(caller, pos) for caller, pos in each.incoming):
-                return True
-            todo += each.callers
-    return False
+    bodies = ("module", "class")
+    run = closure([frame], lambda each: [] if each.code.kind in bodies else each.callers)
+    functions = (each for each in run if each.code.kind not in bodies)
+    return any(c is not None and each.started_by(c, pos) for each in functions for c, pos in each.incoming)
 
 
 def _key(obj: Obj, depth: int) -> Hashable:
