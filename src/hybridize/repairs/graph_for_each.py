@@ -176,7 +176,7 @@ of them alone. Where each loop calls the function with the same objects in all i
 makes a graph in front of it, `train_step_graph = tf.function(train_step)`, and calls that. Calls in no loop stay as
 they are. Offered where the objects are names or fields that the loop does not bind anew, and the loop may pay for a
 trace.""",
-    safety="""Not safe: each run of such a loop traces the function again, and what it calls the function with are the
+    safety="""Never safe: each run of such a loop traces the function again, and what it calls the function with are the
 objects of the first turn, as far as is seen.""",
     propose=propose,
     examples=(

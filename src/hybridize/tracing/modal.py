@@ -7,7 +7,7 @@ Source: `Layer.__call__` of Keras 2.15 and 3, both measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from hybridize.domain.nesting import held
@@ -58,18 +58,26 @@ _INFERS: Final = (
 ).split()
 
 
-def is_modal(project: ProjectView, value: Value) -> bool:
+def is_modal(value: Iterable[Obj]) -> bool:
     """Whether a call of something may read the mode itself; of a project's layer its own code tells."""
-    return any(_is_modal(project, obj, _DEPTH) for obj in value)
+    known: dict[tuple[Obj, int], bool] = {}  # what is held in many places is asked once
+
+    def ask(obj: Obj, depth: int) -> bool:
+        if (obj, depth) not in known:
+            known[obj, depth] = _is_modal(obj, depth, ask)
+        return known[obj, depth]
+
+    return any(ask(obj, _DEPTH) for obj in value)
 
 
-def _is_modal(project: ProjectView, obj: Obj, depth: int) -> bool:
+def _is_modal(obj: Obj, depth: int, ask: Callable[[Obj, int], bool]) -> bool:
+    """The same of one object; `ask` of what it holds."""
     if isinstance(obj, Unknown):
         return depth == _DEPTH
     if isinstance(obj, (Container, Tup)):
         inner = obj.items if isinstance(obj, Tup) else [cell.value for cell in obj.fields.values()]
         rest = obj.rest.value if isinstance(obj, Container) and obj.rest is not None else _NO_VALUE
-        return depth > 0 and any(_is_modal(project, o, depth - 1) for value in (*inner, rest) for o in value)
+        return depth > 0 and any(ask(o, depth - 1) for value in (*inner, rest) for o in value)
     if isinstance(obj, Inst) and _is_followed(obj):
         return False
     if not isinstance(obj, (Inst, LibInst)):
@@ -84,7 +92,7 @@ def _is_modal(project: ProjectView, obj: Obj, depth: int) -> bool:
         return any(name in obj.fields and _is_some(obj.fields[name].value) for name in _RATES)
     if any(name in _HOLDING for name in chain):
         values = [cell.value for cell in obj.fields.values()]
-        return depth > 0 and any(_is_modal(project, o, depth - 1) for value in values for o in value)
+        return depth > 0 and any(ask(o, depth - 1) for value in values for o in value)
     return first in _MODAL or first == "keras.Model" or not chain[0].startswith("keras.")
 
 
@@ -268,11 +276,9 @@ def _is_symbolic(frame: Frame, instr: ir.Call) -> bool:
 def reads_mode(view: FrameView, instr: ir.Call) -> bool:
     """Whether a call runs something that depends on the mode, and does not say in which."""
     value = view.value(instr.function)
-    if told(view.frame, instr) is not None or not is_modal(view.project, value):
+    if told(view.frame, instr) is not None or not is_modal(value):
         return False
-    return any(not isinstance(o, Unknown) and _is_modal(view.project, o, _DEPTH) for o in value) or _is_field(
-        view, instr
-    )
+    return is_modal(o for o in value if not isinstance(o, Unknown)) or _is_field(view, instr)
 
 
 def _is_field(view: FrameView, instr: ir.Call) -> bool:
@@ -282,9 +288,9 @@ def _is_field(view: FrameView, instr: ir.Call) -> bool:
     return runs_layer(view.project, view.frame) and any(o in owner for o in view.frame.args[0])
 
 
-def class_of(project: ProjectView, value: Value) -> str:
+def class_of(value: Value) -> str:
     """What is called that reads the mode, for people; empty where that is not known."""
     for obj in value:
-        if isinstance(obj, (Inst, LibInst)) and _is_modal(project, obj, _DEPTH):
+        if isinstance(obj, (Inst, LibInst)) and is_modal((obj,)):
             return obj.cls.name if isinstance(obj, Inst) else obj.cls.rpartition(".")[2]
     return ""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from hybridize.domain.calls import BY_CODE, BY_PROGRAM
-from hybridize.domain.objects import NONE, Container, Inst, Lit, Prim, Tup, Value
+from hybridize.domain.objects import NONE, Container, Inst, Lit, Obj, Prim, Tup, Value
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, Ternary, Told
 from hybridize.flow.frames import Frame
@@ -107,15 +107,23 @@ def _are_constants(value: Value) -> bool:
     return len(value) <= _KNOWN and all(isinstance(o, Lit) and not o.varies for o in value)
 
 
-def _is_python(value: Value, depth: int = _DEPTH) -> bool:
+def _is_python(value: Value) -> bool:
     """Whether a value is a Python number or text, or holds one, and never a tensor, as merged calls make it seem."""
-    some = [o for o in value if o is not NONE]
-    return bool(some) and all(
-        o.kind in _PLAIN
-        if isinstance(o, (Lit, Prim))
-        else depth > 0 and any(_is_python(part, depth - 1) for part in parts(o))
-        for o in some
-    )
+    known: dict[tuple[Value, int], bool] = {}  # what holds the same things in many places is asked once
+
+    def is_(value: Value, depth: int) -> bool:
+        found = known.get((value, depth))
+        if found is None:
+            some = [o for o in value if o is not NONE]
+            found = known[value, depth] = bool(some) and all(of(obj, depth) for obj in some)
+        return found
+
+    def of(obj: Obj, depth: int) -> bool:
+        if isinstance(obj, (Lit, Prim)):
+            return obj.kind in _PLAIN
+        return depth > 0 and any(is_(part, depth - 1) for part in parts(obj))
+
+    return is_(value, _DEPTH)
 
 
 def _new(function: FunctionView) -> Iterator[Hit]:

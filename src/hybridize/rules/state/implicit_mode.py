@@ -22,7 +22,7 @@ _SHOWN: Final = 3
 def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A layer that is called without its mode."""
     if reads_mode(view, instr):
-        name = class_of(view.project, view.value(instr.function))
+        name = class_of(view.value(instr.function))
         what = f"a `{name}`" if name else "what may be a layer"
         yield Hit(
             instr.position,
@@ -98,7 +98,7 @@ RULE = Rule(
 by the arguments alone, and keeps the mode in which it was traced: dropout stays on in evaluation, or never starts, and
 batch normalization uses the wrong statistics. Under Keras 3 the first trace is that of the call which builds the model,
 in inference mode. Give `call` a parameter `training`: Keras passes it, and each mode has a graph of its own.""",
-    triggers={ir.Call: Where(scan, values=is_modal)},
+    triggers={ir.Call: Where(scan, values=lambda _, value: is_modal(value))},
     passes=passes,
     confirm=confirm,
     bad=(
