@@ -27,38 +27,33 @@ def adam(rate=0.1):
 data = [tf.ones([4, 2]) for _ in range(500)]
 """
 
+FIT = """\
+def fit(model, optimizer):
+    for x in data:
+        loss = train_step(model, optimizer, x)
+    return loss
+"""
+
 
 def codes(program: str, folder: Path) -> list[str]:
     return [each.code for each, _ in fixed(STEP + program, folder).repaired.done]
 
 
 def test_what_is_taken(tmp_path: Path) -> None:
-    program = """\
-def fit(model, optimizer):
-    for x in data:
-        loss = train_step(model, optimizer, x)
-    return loss
-for _ in range(2):
-    fit(network(), adam())
-"""
-    found = fixed(STEP + program, tmp_path)
+    found = fixed(f"{STEP}{FIT}for _ in range(2):\n    fit(network(), adam())\n", tmp_path)
     assert [each.code for each, _ in found.repaired.done] == ["HY822"]
     assert "    train_step_graph = tf.function(train_step)\n    for x in data:\n" in found.text
 
 
 def test_who_else_calls_it_does_so_as_before(tmp_path: Path) -> None:
     program = """\
-def fit(model, optimizer):
-    for x in data:
-        loss = train_step(model, optimizer, x)
-    return loss
 steps = {"train": train_step, "other": print}
 for _ in range(2):
     fit(network(), adam())
 for name in ("train", "other"):
     steps[name](network(), adam(), data[0])
 """
-    found = fixed(STEP + program, tmp_path)
+    found = fixed(STEP + FIT + program, tmp_path)
     assert [each.code for each, _ in found.repaired.done] == ["HY822"]
     assert "@tf.function" not in found.text
     assert "steps[name](network(), adam(), data[0])" in found.text

@@ -144,8 +144,7 @@ class Work:
     def cautious(self) -> float:
         """What may be expected: the middle over the sizes that are likely; calls that are not known leave less."""
         more = _UNKNOWN * self.eager if self.unknown else 0.0
-        computing = costs.computing_time(self.elements, self.flops)
-        left = 1 - self.spared / computing if computing else 1.0
+        left = costs.left(self.elements, self.flops, self.spared)
         middle = costs.middle(self.eager + more, self.graph + more, self.guessed, left * self.guessed)
         return min(self.benefit, middle)
 
@@ -452,13 +451,9 @@ def _differentiated(work: Work, gradients: list[tuple[float, int]]) -> Work:
     walks = sum(times * costs.walk(deepest - depth) for times, depth in gradients)
     times, back = (1 + walks, walks / 2) if deepest else (costs.GRADIENT, 1.0)
     in_graph = max(costs.GRADIENT, 1 + costs.WALK_IN_GRAPH * walks) if deepest else times
+    if deepest:  # points, which are more than the examples that were guessed
+        work = replace(_called_with(work, costs.POINTS), guessed=costs.POINTS * work.guessed)
     computing = costs.computing_time(work.elements, work.flops)
-    if deepest and computing:  # points, which are more than the examples that were guessed
-        more = 1 + (costs.POINTS - 1) * min(work.guessed / computing, 1.0)
-        work = replace(
-            work, elements=more * work.elements, flops=more * work.flops, guessed=costs.POINTS * work.guessed
-        )
-        computing *= more
     return replace(
         work,
         dispatches=min(
@@ -474,11 +469,11 @@ def _differentiated(work: Work, gradients: list[tuple[float, int]]) -> Work:
     )
 
 
-def _called_with(model: Work, times: float) -> Work:
-    """The work of a model for so many times the examples that were guessed for its layers."""
-    computing = costs.computing_time(model.elements, model.flops)
-    more = 1 + (times - 1) * min(model.guessed / computing, 1.0) if computing else 1.0
-    return replace(model, elements=more * model.elements, flops=more * model.flops)
+def _called_with(work: Work, times: float) -> Work:
+    """The work for so many times the examples that were guessed: of a model for its layers, say."""
+    computing = costs.computing_time(work.elements, work.flops)
+    more = 1 + (times - 1) * min(work.guessed / computing, 1.0) if computing else 1.0
+    return replace(work, elements=more * work.elements, flops=more * work.flops)
 
 
 def _goes_over_data(frame: Frame, loop: ir.Loop) -> bool:

@@ -280,9 +280,13 @@ def graph_time(count: float, elements: float, flops: float, spared: float = 0.0)
     `spared` are those of an eager call's computing that the graph leaves out.
     """
     computing = ELEMENT * fused(count) * elements + FLOP * flops
+    return GRAPH_CALL + GRAPH_OPERATION * count + left(elements, flops, spared) * computing
+
+
+def left(elements: float, flops: float, spared: float) -> float:
+    """The share of an eager call's computing that a graph does, too, which spares so many microseconds of it."""
     whole = computing_time(elements, flops)
-    left = 1 - spared / whole if whole else 1.0
-    return GRAPH_CALL + GRAPH_OPERATION * count + left * computing
+    return 1 - spared / whole if whole else 1.0
 
 
 def middle(eager: float, graph: float, guessed: float, in_graph: float) -> float:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import TypeAlias
 
 from hybridize.domain.objects import Bound, Cell, Func, Heap, Inst, Lib, Lit, Mod, Obj, Prim, Tensor, Unknown, Value
 from hybridize.domain.tensors import NDARRAY
+from hybridize.facts.benefit import Benefits
 from hybridize.facts.symbolic import holds_tensor
+from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -43,15 +46,22 @@ class Bench:
     def file(self, path: str) -> SourceFile | None:
         """A file of the project; None for what does not parse."""
         if path not in self._files:
-            tree = self.project.module(path)
-            source = self.project.source(path)
-            file = (
-                SourceFile(path, source.text, tree, source.cells) if tree is not None and source is not None else None
-            )
-            if file is not None and file.tensorflow is None:
-                file.handed = self._handed(file)
-            self._files[path] = file
+            self._files[path] = self._read(path)
         return self._files[path]
+
+    def _read(self, path: str) -> SourceFile | None:
+        tree, read = self.project.module(path), self.project.source(path)
+        if tree is None or read is None:
+            return None
+        file = SourceFile(path, read.text, tree, read.cells)
+        if file.tensorflow is None:
+            file.handed = self._handed(file)
+        return file
+
+    @cached_property
+    def benefits(self) -> Benefits:
+        """The work of functions, and how often their places run."""
+        return Benefits(set(self.project.solution.world.hybrids), Counts())
 
     def _handed(self, file: SourceFile) -> str | None:
         """The name under which a file has TensorFlow from another module of the project (`from package import tf`)."""
@@ -272,22 +282,30 @@ class Bench:
     def call_sites(self, code: Code) -> list[tuple[Code, int]] | None:
         """The places that call a function directly; None where it may be called from elsewhere, or by other means."""
         world = self.project.solution.world
-        frames = self.frames(code)
-        if any(frame.func in world.escaped for frame in frames if frame.func is not None):
+        if any(frame.func in world.escaped for frame in self.frames(code) if frame.func is not None):
             return None
-        if not all(self._is_direct(frame, caller, pos) for frame in frames for caller, pos in frame.incoming):
-            return None
-        return self.direct_calls(code) or None
+        found: dict[tuple[Code, int], None] = {}
+        for site in self._sites(code):
+            if site is None:
+                return None
+            found[site] = None
+        return list(found) or None
 
     def direct_calls(self, code: Code) -> list[tuple[Code, int]]:
         """The places that call a function directly, and no other there; who else may call it is not asked."""
-        sites = ((f, caller, pos) for f in self.frames(code) for caller, pos in f.incoming)
-        return list(dict.fromkeys((c.code, pos) for f, c, pos in sites if c is not None and self._is_direct(f, c, pos)))
+        return list(dict.fromkeys(site for site in self._sites(code) if site is not None))
 
-    def _is_direct(self, frame: Frame, caller: Frame | None, pos: int) -> bool:
-        if caller is None or frame.started_by(caller, pos):
-            return False
-        return caller.calls.get((pos, frame)) in ("call", "hybrid") and self._calls_only(caller, pos, frame.code)
+    def _sites(self, code: Code) -> Iterator[tuple[Code, int] | None]:
+        """The direct calls of a function, and None for each that is another, or nobody's."""
+        for frame in self.frames(code):
+            for caller, pos in frame.incoming:
+                direct = (
+                    caller is not None
+                    and not frame.started_by(caller, pos)
+                    and caller.calls.get((pos, frame)) in ("call", "hybrid")
+                    and self._calls_only(caller, pos, code)
+                )
+                yield (caller.code, pos) if caller is not None and direct else None
 
     def _calls_only(self, caller: Frame, pos: int, code: Code) -> bool:
         """Whether the call at a position calls this function by its name, and no other."""

@@ -8,15 +8,14 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Cell, Container, Heap, Inst, LibInst, Tup, Value
 from hybridize.domain.words import CONSTRUCTORS
-from hybridize.facts.benefit import Benefits, Work
-from hybridize.facts.work import Counts
+from hybridize.facts.benefit import Work
 from hybridize.library.costs import TRACING
 from hybridize.program.ir import Code
 from hybridize.repairs.bench import Bench, written_cells
 from hybridize.repairs.edits import NewImport, TextEdit
 from hybridize.repairs.flow_of_names import bound_by
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.text import FunctionNode, SourceFile, start
+from hybridize.repairs.text import SourceFile, start
 from hybridize.source.syntax import walk
 from hybridize.tracing.views import position_of
 
@@ -40,7 +39,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         if call is None:
             raise NotOffered(f"a call of `{own.name}` is not clear")
         found.setdefault(caller, []).append(call)
-    work = Benefits(set(bench.project.solution.world.hybrids), Counts()).work(bench.frames(code))
+    work = bench.benefits.work(bench.frames(code))
     makers = [_Maker(bench, caller, own.name, calls, work) for caller, calls in found.items() if _in_loops(calls)]
     if not makers:
         raise NotOffered("no loop calls it")
@@ -52,16 +51,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
 
 
 def _in_loops(calls: Sequence[_Call]) -> bool:
-    return any(next(_loops(file, call), None) is not None for file, call in calls)
-
-
-def _loops(file: SourceFile, node: ast.AST) -> Iterator[_Loop]:
-    """The loops around a node in its own function, the innermost first."""
-    for each in file.around(node):
-        if isinstance(each, (FunctionNode, ast.Lambda, ast.ClassDef)):
-            return
-        if isinstance(each, (ast.For, ast.While)):
-            yield each
+    return any(next(file.loops_around(call), None) is not None for file, call in calls)
 
 
 class _Maker:
@@ -116,12 +106,12 @@ class _Maker:
     def _outermost(self, call: ast.Call, owners: Sequence[ast.expr]) -> _Loop | None:
         """The outermost loop around a call in whose turns the objects stay the same; None for a call in no loop."""
         found: _Loop | None = None
-        for loop in _loops(self._file, call):
+        for loop in self._file.loops_around(call):
             if not all(self._is_fixed(owner, loop) for owner in owners):
                 break
             found = loop
         if found is None:
-            if next(_loops(self._file, call), None) is not None:
+            if next(self._file.loops_around(call), None) is not None:
                 raise NotOffered(f"line {call.lineno} passes other objects in each turn")
             return None
         if not self._pays(call, found):
@@ -134,7 +124,7 @@ class _Maker:
         saved = work.eager - work.graph if work is not None else 0.0
         if work is None or saved <= 0:
             return False
-        counts, needed = Counts(), TRACING * work.trace / saved
+        counts, needed = self._bench.benefits.counts, TRACING * work.trace / saved
         frames = self._bench.frames(self._caller)
         return all(counts.between(frame, position_of(loop), position_of(call)) >= needed for frame in frames)
 

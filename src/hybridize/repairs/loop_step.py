@@ -87,16 +87,6 @@ def _data(bench: Bench, code: Code, part: Part) -> set[str]:
     return found
 
 
-def _loops(file: SourceFile, loop: ast.stmt) -> Iterator[ast.stmt]:
-    """The loops around a loop, itself first, as far as its function goes."""
-    yield loop
-    for node in file.around(loop):
-        if isinstance(node, (FunctionNode, ast.Lambda, ast.ClassDef)):
-            return
-        if isinstance(node, (ast.For, ast.While)):
-            yield node
-
-
 def _counters(loop: ast.stmt) -> set[str]:
     """The variables of a loop that are another Python number in each round: of `range`, `enumerate`, or counted up."""
     found = {
@@ -121,7 +111,7 @@ def _step(bench: Bench, file: SourceFile, code: Code, loop: ast.For | ast.While,
     """
     effects = lines_of_effects(bench, code, loop.lineno, end(loop)[0]) | eager_lines(loop.body)
     effects |= lines_of_stuck(bench, code)
-    counters = frozenset().union(*(_counters(each) for each in _loops(file, loop)))
+    counters = frozenset().union(*(_counters(each) for each in (loop, *file.loops_around(loop))))
     uses = {n.lineno for s in loop.body for n in walk(s) if isinstance(n, ast.Name) and n.id in counters}
     work = work_by_line(bench, code)
     block = _run(loop, effects | uses, work, first, last)

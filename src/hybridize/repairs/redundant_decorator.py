@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.facts.benefit import Benefits
-from hybridize.facts.work import Counts
 from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.repairs.bench import Bench
@@ -47,11 +45,9 @@ def _doubt(bench: Bench, path: str, code: Code) -> str:
     private = code.name.startswith("_") or bench.is_script(path)
     if not private or bench.project.public.has(code):
         return f"who else calls `{code.name}` runs it eagerly then"
-    counts = Counts()
-    benefits = Benefits(set(bench.project.solution.world.hybrids), counts)
-    work = benefits.work(bench.frames(code))
+    work = bench.benefits.work(bench.frames(code))
     sites = {(caller, pos) for frame in bench.frames(code) for caller, pos in frame.incoming if caller is not None}
-    copies = sum(counts.copies(caller, pos) for caller, pos in sites)
+    copies = sum(bench.benefits.counts.copies(caller, pos) for caller, pos in sites)
     if work is None or copies * work.nodes * costs.TRACE_OPERATION > _PATIENCE:
         return f"its operations are traced at each of about {copies:,.0f} places then, not once"
     return "its graph is no faster without the decorator, which says how it was meant"

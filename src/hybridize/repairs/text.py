@@ -64,6 +64,14 @@ class SourceFile:
             yield parent
             node = parent
 
+    def loops_around(self, node: ast.AST) -> Iterator[ast.For | ast.While]:
+        """The loops around a node in its own function, the innermost first."""
+        for each in self.around(node):
+            if isinstance(each, (FunctionNode, ast.Lambda, ast.ClassDef)):
+                return
+            if isinstance(each, (ast.For, ast.While)):
+                yield each
+
     def statement(self, node: ast.AST) -> ast.stmt:
         """The statement that a node is in, or is."""
         while not isinstance(node, ast.stmt):

@@ -8,6 +8,7 @@ Source: `Layer.__call__` of Keras 2.15 and 3, both measured.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Final
 
 from hybridize.domain.nesting import held
@@ -60,12 +61,10 @@ _INFERS: Final = (
 
 def is_modal(value: Iterable[Obj]) -> bool:
     """Whether a call of something may read the mode itself; of a project's layer its own code tells."""
-    known: dict[tuple[Obj, int], bool] = {}  # what is held in many places is asked once
 
+    @cache  # what is held in many places is asked once
     def ask(obj: Obj, depth: int) -> bool:
-        if (obj, depth) not in known:
-            known[obj, depth] = _is_modal(obj, depth, ask)
-        return known[obj, depth]
+        return _is_modal(obj, depth, ask)
 
     return any(ask(obj, _DEPTH) for obj in value)
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Cell, Container, Inst, Lib, LibInst, Lit, Value
+from hybridize.domain.words import ELEMENTWISE
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import NUMBERS_ONLY, SHAPES_ONLY
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr
-from hybridize.program.operands import operands
+from hybridize.program.ir import Instr
 from hybridize.records import dataclass
-from hybridize.tracing.views import ProjectView
 
 #: Constants that tell entries apart: keys of dictionaries, indices, members of sets.
 Keys: TypeAlias = "frozenset[object]"
@@ -32,8 +31,8 @@ _TAKES: Final = frozenset({"pop", "__delitem__", "discard", "remove"})
 _DEFAULT: Final = "setdefault"
 #: Methods of lists that leave the elements before as they are.
 _AT_END: Final = frozenset({"append", "extend", "__iadd__"})
-#: Operators that no dict has.
-_ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "//", "**"})
+#: Operators that no dict has: a text is formatted with one.
+_ARITHMETIC: Final = ELEMENTWISE - {"%"}
 _MOST: Final = 200  # uses of a value that are looked at
 
 
@@ -74,40 +73,41 @@ class Change:
 _ANY: Final = Change(None)
 
 
-def keys_read(frame: Frame, slot: int, uses: Uses) -> Keys | None:
+def keys_read(frame: Frame, slot: int) -> Keys | None:
     """The entries that code reads of the container in a slot; None where it may read any, or hands the container on."""
     found: set[object] = set()
-    todo, seen = [slot], {slot}
-    while todo:
-        for instr in uses.get(todo.pop(), ()):
-            if isinstance(instr, _PASSES):
-                if instr.target not in seen:
-                    seen.add(instr.target)
-                    todo.append(instr.target)
-                continue
-            keys = _read_by(frame, instr, seen, uses)
-            if keys is None or len(seen) > _MOST:
-                return None
-            found |= keys
+    for instr, slots in _reads(frame, slot):
+        keys = _read_by(frame, instr, slots)
+        if keys is None or len(slots) > _MOST:
+            return None
+        found |= keys
     return frozenset(found)
 
 
-def is_number(frame: Frame, slot: int, uses: Uses) -> bool:
+def is_number(frame: Frame, slot: int) -> bool:
     """Whether code uses a slot, and in no way that a dict could be used: it raises there for one."""
-    todo, seen, used = [slot], {slot}, False
-    while todo:
-        for instr in uses.get(todo.pop(), ()):
-            if isinstance(instr, _PASSES) and instr.target not in seen:
-                seen.add(instr.target)
-                todo.append(instr.target)
-            elif not isinstance(instr, _PASSES):
-                used = True
-                if not _counts(frame, instr, seen, uses) or len(seen) > _MOST:
-                    return False
+    used = False
+    for instr, slots in _reads(frame, slot):
+        used = True
+        if not _counts(frame, instr, slots) or len(slots) > _MOST:
+            return False
     return used
 
 
-def _counts(frame: Frame, instr: Instr, slots: set[int], uses: Uses) -> bool:
+def _reads(frame: Frame, slot: int) -> Iterator[tuple[Instr, set[int]]]:
+    """What uses the value of a slot, through the names that it gets, with the slots that it has had until there."""
+    uses = index_of(frame.code).uses
+    todo, seen = [slot], {slot}
+    while todo:
+        for instr in uses.get(todo.pop(), ()):
+            if not isinstance(instr, _PASSES):
+                yield instr, seen
+            elif instr.target not in seen:
+                seen.add(instr.target)
+                todo.append(instr.target)
+
+
+def _counts(frame: Frame, instr: Instr, slots: set[int]) -> bool:
     """Whether an instruction raises where one of some slots holds a dict."""
     match instr:
         case ir.Binary() | ir.Inplace():
@@ -117,7 +117,7 @@ def _counts(frame: Frame, instr: Instr, slots: set[int], uses: Uses) -> bool:
         case ir.Call() if instr.function not in slots:
             return _goes_to(frame, instr, NUMBERS_ONLY)
         case ir.Tuple() | ir.List():
-            found = uses.get(instr.target, ())
+            found = index_of(frame.code).uses.get(instr.target, ())
             return bool(found) and all(isinstance(u, ir.Call) and _goes_to(frame, u, SHAPES_ONLY) for u in found)
     return False
 
@@ -134,8 +134,8 @@ def _holds_dicts(frame: Frame, slots: set[int]) -> bool:
     return all(o.kind == "dict" for o in held)
 
 
-def _read_by(frame: Frame, instr: Instr, slots: set[int], uses: Uses) -> Keys | None:
-    if _counts(frame, instr, slots, uses) and _holds_dicts(frame, slots):
+def _read_by(frame: Frame, instr: Instr, slots: set[int]) -> Keys | None:
+    if _counts(frame, instr, slots) and _holds_dicts(frame, slots):
         return frozenset()
     match instr:
         case ir.Item() if instr.index not in slots:
@@ -150,7 +150,7 @@ def _read_by(frame: Frame, instr: Instr, slots: set[int], uses: Uses) -> Keys | 
             return constants(frame, instr.left)
         case ir.Attr() if instr.name in _ASKS:
             found: set[object] = set()
-            for use in uses.get(instr.target, ()):
+            for use in index_of(frame.code).uses.get(instr.target, ()):
                 keys = (
                     _first_argument(frame, use) if isinstance(use, ir.Call) and use.function == instr.target else None
                 )
@@ -161,20 +161,6 @@ def _read_by(frame: Frame, instr: Instr, slots: set[int], uses: Uses) -> Keys | 
         case ir.DelLocal():
             return frozenset()
     return None
-
-
-def uses_of(project: ProjectView, code: Code) -> Uses:
-    """The same as `uses_in`, kept for the project."""
-    return project.shared(("uses", code), lambda: uses_in(code))
-
-
-def uses_in(code: Code) -> Uses:
-    """The instructions that read each slot."""
-    found: Uses = {}
-    for instr in index_of(code).flat:
-        for slot in operands(instr):
-            found.setdefault(slot, []).append(instr)
-    return found
 
 
 def constants(frame: Frame, slot: int) -> Keys | None:

@@ -29,7 +29,7 @@ from hybridize.records import replace
 from hybridize.tracing.asked import ATTRGETTER, GETATTR, READ_FILE, SAID, WORLD, attributes_asked, names_asked
 from hybridize.tracing.globals import TELLING, UNLESS_GIVEN
 from hybridize.tracing.hits import Hit
-from hybridize.tracing.parts import constants, keys_read, uses_of
+from hybridize.tracing.parts import constants, keys_read
 from hybridize.tracing.settings import Settings
 from hybridize.tracing.views import FrameView
 from hybridize.tracing.writes import ENVIRONMENT, Place, Writes, fields_named, hides_default, writes_of
@@ -99,8 +99,7 @@ def _entries(view: FrameView, instr: Instr, containers: Sequence[Container], kno
     """What is read of containers: the entries whose keys are known, or all of a container."""
     whole: list[Place] = [each for each in containers if each not in (view.frame.vals[instr.target] or ())]
     inside = [each for each in containers if each not in whole]
-    uses = uses_of(view.project, view.code) if inside else {}
-    keys = keys_read(view.frame, instr.target, uses) if inside else None
+    keys = keys_read(view.frame, instr.target) if inside else None
     if keys is None:
         return [*whole, *inside]
     found = (known.late_part(each, key) for each in inside for key in sorted(keys, key=repr))

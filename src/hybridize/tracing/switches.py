@@ -104,8 +104,10 @@ def _loaded(project: ProjectView, code: Code) -> set[Frame]:
             modules = (getattr(o, "module", o) for o in body.vals[instr.target] or ())
             yield from (bodies[m] for m in modules if isinstance(m, Mod) and m in bodies)
 
-    own = [body for body in bodies.values() if body.code.path == code.path]
-    return project.shared(("loaded", code.path), lambda: set(closure(own, imported)))
+    def find() -> set[Frame]:
+        return set(closure((body for body in bodies.values() if body.code.path == code.path), imported))
+
+    return project.shared(("loaded", code.path), find)
 
 
 def loses_nothing(project: ProjectView, frame: Frame, name: str) -> bool:

@@ -65,20 +65,19 @@ def is_spec(value: Value) -> bool:
 
 def spec_shape(spec: LibInst) -> Shape:
     """The shape that a `tf.TensorSpec` gives, None where it has none or it is not known."""
-    cell = spec.fields.get("shape")
-    if cell is None or len(cell.value) != 1:
-        return None
-    items = signature_items(cell.value)
+    items = _sizes(spec)
     return None if items is None else tuple(map(dim_of, items))
 
 
 def left_open(spec: LibInst) -> Shape:
     """The shape of a `tf.TensorSpec` with -1 where it may say None; 0 for every size that it gives, known or not."""
-    cell = spec.fields.get("shape")
-    if cell is None or len(cell.value) != 1:
-        return None
-    items = signature_items(cell.value)
+    items = _sizes(spec)
     return None if items is None else tuple(-1 if not item or NONE in item else 0 for item in items)
+
+
+def _sizes(spec: LibInst) -> list[Value] | None:
+    cell = spec.fields.get("shape")
+    return signature_items(cell.value) if cell is not None and len(cell.value) == 1 else None
 
 
 def spec_dtype(spec: LibInst) -> str | None:

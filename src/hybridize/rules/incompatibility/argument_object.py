@@ -12,7 +12,7 @@ from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import call_at, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.parts import is_number, uses_of
+from hybridize.tracing.parts import is_number
 from hybridize.tracing.untraced import made_untraced, untraced
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
@@ -34,7 +34,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             if i == 0 and function.facts.kind in _BOUND:
                 continue
             for said, place in (
-                *_by_value(function.project, sites, _but_dicts(function.project, frame, param.slot, value)),
+                *_by_value(function.project, sites, _but_dicts(frame, param.slot, value)),
                 *_by_caller(function.project, sites, frame, i),
             ):
                 message = f"`{param.name}` {said}"
@@ -45,12 +45,12 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                     yield Hit(function.code.position, message, evidence=(here, *called))
 
 
-def _but_dicts(project: ProjectView, frame: Frame, slot: int, value: Value) -> Value:
+def _but_dicts(frame: Frame, slot: int, value: Value) -> Value:
     """What an argument may be: of a file's data that is used as a number only, no dict."""
     left = frozenset(o for o in value if not (isinstance(o, Container) and o.kind == "dict"))
     if left == value or not any(isinstance(o, (Prim, Lit)) for o in left):
         return value
-    return left if is_number(frame, slot, uses_of(project, frame.code)) else value
+    return left if is_number(frame, slot) else value
 
 
 def _by_value(project: ProjectView, sites: _Sites, value: Value) -> Iterator[tuple[str, tuple[str, int] | None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
+from functools import cache
 from typing import Final
 
 from hybridize.domain.calls import BY_CODE, BY_PROGRAM
@@ -109,14 +110,11 @@ def _are_constants(value: Value) -> bool:
 
 def _is_python(value: Value) -> bool:
     """Whether a value is a Python number or text, or holds one, and never a tensor, as merged calls make it seem."""
-    known: dict[tuple[Value, int], bool] = {}  # what holds the same things in many places is asked once
 
+    @cache  # what holds the same things in many places is asked once
     def is_(value: Value, depth: int) -> bool:
-        found = known.get((value, depth))
-        if found is None:
-            some = [o for o in value if o is not NONE]
-            found = known[value, depth] = bool(some) and all(of(obj, depth) for obj in some)
-        return found
+        some = [o for o in value if o is not NONE]
+        return bool(some) and all(of(obj, depth) for obj in some)
 
     def of(obj: Obj, depth: int) -> bool:
         if isinstance(obj, (Lit, Prim)):
