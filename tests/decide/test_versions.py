@@ -172,6 +172,17 @@ def test_a_folder_with_requirements_of_its_own(tmp_path: Path) -> None:
 SWITCH = "import tensorflow.compat.v1 as tf\n{}\n"
 
 
+@pytest.mark.parametrize("requirement", ["tensorflow==1.15", "tensorflow==2.9"])
+def test_a_session_on_a_release_of_its_own_is_no_process_of_the_project(requirement: str, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow>=2.4\n")
+    (tmp_path / "program.py").write_text(STEP)
+    (tmp_path / "paper").mkdir()
+    (tmp_path / "paper" / "requirements.txt").write_text(f"{requirement}\n")
+    main = SWITCH.format("import program\nwith tf.Session() as s:\n    s.run(program.step(tf.ones(2)))")
+    (tmp_path / "paper" / "main.py").write_text(main)
+    assert ("HY028" in step_of(tmp_path)) == (requirement == "tensorflow==2.9")
+
+
 @pytest.mark.parametrize(
     ("main", "kept"),
     [
@@ -180,6 +191,7 @@ SWITCH = "import tensorflow.compat.v1 as tf\n{}\n"
         (SWITCH.format("tf.disable_v2_behavior()"), False),  # another process
         (SWITCH.format("import program\nwith tf.Session() as s:\n    s.run(program.step(tf.ones(2)))"), True),
         (SWITCH.format("s = tf.InteractiveSession()") + "import program\n", False),  # only settings of devices
+        (SWITCH.format("import program\ndef ask(s, x):\n    with tf.Session() as s:\n        return s.run(x)"), False),
     ],
 )
 def test_a_process_without_eager_execution(main: str, kept: bool, tmp_path: Path) -> None:

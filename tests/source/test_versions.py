@@ -177,6 +177,26 @@ def test_a_project_may_run_on_a_range_of_releases(
     assert found.origin == (file if line else "newest")
 
 
+@pytest.mark.parametrize(
+    ("scripts", "newest"),
+    [
+        ({"package/tools/pip/setup.py": "tensorflow < 2.16.0"}, (2, 15)),
+        ({"package/tools/pip/setup.py": "tensorflow < 2.16.0", "plugin/setup.py": "tensorflow < 2.9"}, NEWEST),
+        ({"docs/setup.py": "tensorflow < 2.9"}, NEWEST),
+        ({"old/setup.py": "tensorflow < 2"}, NEWEST),
+        ({"package/setup.py": "tensorflow < 2.16.0", "requirements.txt": "tensorflow==2.10"}, (2, 10)),
+    ],
+)
+def test_the_one_set_up_script_below_a_project(
+    scripts: dict[str, str], newest: tuple[int, int], tmp_path: Path
+) -> None:
+    for path, requirement in scripts.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        text = f"setup(install_requires=['{requirement}'])" if path.endswith(".py") else requirement
+        (tmp_path / path).write_text(text)
+    assert project_versions(tmp_path, None).newest == newest
+
+
 def test_keras_is_that_of_any_release_of_the_range(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("tensorflow>=2.10\n")
     found = project_versions(tmp_path, None)

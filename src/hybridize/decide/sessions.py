@@ -2,13 +2,13 @@
 
 A release before 2.0 that the project may run on holds for all of it; a folder with requirements of its own may ask for
 one. Eager execution that some module switches off is off for every module of the same process: for those that it
-imports, and those that import it, with all that they import. A session's graph is built by its file and what that
-imports. A module that needs at once what only TensorFlow 1 has runs on no other, and so do its programs.
+imports, and those that import it, with all that they import. Where it is on, a session's graph is built by its file and
+what that calls. A module that needs at once what only TensorFlow 1 has runs on no other, and so do its programs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from hybridize.closure import closure
@@ -50,7 +50,7 @@ class Sessions:
         """Those of a solved program."""
         decided = versions.oldest < EAGER or versions.origin == "tensorflow-version"
         files = {} if decided else _asked_for(old)
-        for more in (_static(solution, roles), _first(solution)):
+        for more in (_static(solution, roles, files.keys()), _first(solution)):
             files.update((path, said) for path, said in more.items() if path not in files)
         return cls(_release(versions), files, versions.newest < EAGER)
 
@@ -73,13 +73,17 @@ def _asked_for(old: Mapping[str, Versions]) -> dict[str, Evidence]:
     }
 
 
-def _static(solution: Solution, roles: Roles) -> dict[str, Evidence]:
-    """The files that build graphs for sessions, or run where eager execution is off."""
+def _static(solution: Solution, roles: Roles, elsewhere: Collection[str]) -> dict[str, Evidence]:
+    """The files that build graphs for sessions, or run where eager execution is off.
+
+    What runs `elsewhere`, on a TensorFlow of its own, has other processes: it says nothing of what it imports.
+    """
     files: dict[str, Evidence] = {}
     switched: dict[str, Evidence] = {}
     running: dict[str, Evidence] = {}
     modules = solution.program.modules
     suspects = {m.code.path for m in modules.values() if m.text is not None and any(w in m.text.text for w in _WORDS)}
+    suspects -= set(elsewhere)
     for code, frames in solution.frames.items():
         for frame in frames if code.path in suspects else ():
             here = code.path
@@ -97,8 +101,13 @@ def _static(solution: Solution, roles: Roles) -> dict[str, Evidence]:
                     running.setdefault(
                         here, Evidence("a session runs graphs of its process", here, instr.position >> 16)
                     )
-    if switched or running:
-        _spread(solution.program, switched, running, files)
+    if switched:
+        _spread(solution.program, switched, files)
+    for path, evidence in running.items():
+        mine = [frame for code, frames in solution.frames.items() if code.path == path for frame in frames]
+        for each in closure(mine, lambda frame: [callee for _, callee in frame.calls]):
+            files.setdefault(each.code.path, evidence)
+        files.setdefault(path, evidence)
     return files
 
 
@@ -151,16 +160,13 @@ def _runs_session(obj: object) -> bool:
     return isinstance(obj.func, str) and obj.func.rpartition(":")[2] == "run"
 
 
-def _spread(
-    program: Program, switched: Mapping[str, Evidence], running: Mapping[str, Evidence], files: dict[str, Evidence]
-) -> None:
-    """Adds the files of each process that has a switch, and those that a session's file imports."""
+def _spread(program: Program, switched: Mapping[str, Evidence], files: dict[str, Evidence]) -> None:
+    """Adds the files of each process that has a switch."""
     imported = {id_: set(_imported(program, id_, module)) for id_, module in program.modules.items()}
     path_of = {id_: module.code.path for id_, module in program.modules.items()}
     for start in sorted(program.modules):
         reached = _closure(start, imported) & path_of.keys()  # files that cannot be parsed are no modules
         said = [switched[path_of[each]] for each in sorted(reached) if path_of[each] in switched]
-        said += [running[path_of[start]]] if path_of[start] in running else []
         for each in reached if said else ():
             files.setdefault(path_of[each], said[0])
 

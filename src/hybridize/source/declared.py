@@ -38,6 +38,8 @@ _ENVIRONMENTS: Final = (
     "*/environment*.y*ml",
     "conda*/*.y*ml",
 )
+#: Where the set-up script of a package stands that is built by something else: one alone speaks for the project.
+_PACKAGED: Final = ("*/setup.py", "*/*/setup.py", "*/*/*/setup.py")
 #: Folders whose requirements are those of something else: the documentation, the tests.
 _BESIDE: Final = frozenset({"doc", "docs", "test", "tests"})
 
@@ -59,6 +61,12 @@ def declared(folder: Path, places: list[Path]) -> Iterator[Said]:
     if found:
         oldest = None if any(said.oldest is None for said in found) else min(said.oldest or OLDEST for said in found)
         yield replace(max(found, key=lambda said: said.newest), oldest=oldest)
+    scripts = [
+        file for p in _PACKAGED for file in matching(folder, p) if not _BESIDE & set(file.relative_to(folder).parts)
+    ]
+    said = read(scripts[0]) if len(scripts) == 1 else None
+    if said is not None and said.newest >= OLDEST:
+        yield replace(said, origin=origin_of(folder, scripts[0]))
 
 
 def oldest_beside(folder: Path, places: list[Path], first: Said) -> Release | None:
