@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -194,7 +194,7 @@ class Deciding:
         self._leave_awaited(scanner.project)
         if repairs:
             steps = [h for h in rest if h.rule.code == _SUGGESTED and not planned.in_graph(h.path, h.line)]
-            self._repair(scanner.project, steps)
+            self._repair(scanner.project, steps, planned.vain)
         self.findings = distinct(self.findings)
         ids = {self._pairs[i][1]: each.facts.id for i, each in self._reports.items()}
         self.calls = [
@@ -285,13 +285,13 @@ class Deciding:
             for code, report in zip(codes, reports, strict=True)
         ]
 
-    def _repair(self, project: ProjectView, steps: Sequence[RuleHit]) -> None:
+    def _repair(self, project: ProjectView, steps: Sequence[RuleHit], vain: Collection[Code] = ()) -> None:
         """Only now, for what a repair changes may be used where the program itself does not get."""
         fails = awaited(project)
         broken = [
             each for _, each in sorted(self._broken.items()) if not fails.has(each[0].code.path, each[0].code.line)
         ]
-        bundles = _bundles(project, broken, steps)
+        bundles = _bundles(project, broken, steps, vain)
         # What tests are written for may be the very thing that a repair would mend.
         self.bundles = [each for each in bundles if self.config.all_safe or not self._roles.is_test(each.path)]
         self.findings = _with_fixes(self.findings, self.bundles)
@@ -338,16 +338,23 @@ def _with_fixes(found: Sequence[Finding], bundles: Sequence[Bundle]) -> list[Fin
 
 
 def _bundles(
-    project: ProjectView, broken: Sequence[tuple[FunctionView, list[RuleHit]]], steps: Sequence[RuleHit]
+    project: ProjectView,
+    broken: Sequence[tuple[FunctionView, list[RuleHit]]],
+    steps: Sequence[RuleHit],
+    vain: Collection[Code],
 ) -> list[Bundle]:
-    """What functions need to be made hybrid, or to be better graphs; steps in loops that can be functions."""
+    """What functions need to be made hybrid, or to be better graphs; steps in loops that can be functions.
+
+    Of a function that is `vain` to be made hybrid, only its steps.
+    """
     if not broken and not steps:
         return []
     from hybridize.repairs.collect import Repairs
 
     found = Repairs(project, broken)
-    made = [found.bundle(view, hits) for view, hits in broken] + [found.suggested(hit) for hit in steps]
-    bundles = [bundle for bundle in made if bundle is not None]
+    offered = ((view.code in vain, found.bundle(view, hits)) for view, hits in broken)
+    made = [each for idle, each in offered if each is not None and (each.is_step or not idle)]
+    bundles = made + [each for hit in steps if (each := found.suggested(hit)) is not None]
     return sorted(bundles, key=lambda bundle: bundle.precedence)
 
 

@@ -7,7 +7,7 @@ call loses; the rest is chosen, so that the outermost safe functions cover the w
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Final, TypeAlias, TypeGuard
 
@@ -96,10 +96,14 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The planned reports, and the share of its calls for which each function runs as (part of) a graph."""
+    """The planned reports, and the share of its calls for which each function runs as (part of) a graph.
+
+    `vain` are the functions that something keeps eager, and that would stay so without it: nothing is gained by them.
+    """
 
     reports: list[FunctionReport]
     graphs: Mapping[Code, float]
+    vain: Collection[Code] = ()
 
     def in_graph(self, path: str, line: int) -> bool:
         """Whether a place is in a function that runs as a graph, or mostly as part of one."""
@@ -134,7 +138,7 @@ def plan(
         if not new:
             break
         small |= new
-    return Plan([planned[code] for code in codes], chooser.graphs)
+    return Plan([planned[code] for code in codes], chooser.graphs, chooser.vain)
 
 
 def _variables(facts: FunctionFacts) -> list[ParameterFacts]:
@@ -174,6 +178,7 @@ class _Chooser:
         self.graphs: dict[Code, float] = {}
         self.coverage = Coverage(basis.frequency, basis.roles, self.graphs)
         self.given: set[Code] = set()  # the functions that get variables as arguments
+        self.vain: set[Code] = set()
         #: Whether something that can be converted is called in loops of unknown length.
         bounds = [basis.frequency.bound(code) for code, report in given.items() if _converts(report)]
         self.busy = any(bound.looped and math.isinf(bound.count) for bound in bounds)
@@ -213,6 +218,7 @@ class _Chooser:
         elif report.facts.mode is Mode.EAGER and report.facts.candidate and share >= _MOSTLY:
             # What keeps it eager matters less: it is part of a graph, or of what is to be one.
             report = replace(report, statuses=(*report.statuses, self.coverage.status(code, report.facts, share)))
+            self.vain |= set() if self.all_safe else {code}
         elif not self.all_safe and report.facts.mode is Mode.EAGER and report.facts.candidate:
             report = replace(report, statuses=(*report.statuses, *self._no_loss(code, report.facts, share)))
         elif report.facts.mode is Mode.HYBRID and report.facts.candidate:
@@ -282,9 +288,11 @@ class _Chooser:
     def _no_loss(self, code: Code, facts: FunctionFacts, share: float) -> tuple[Status, ...]:
         """Says of a function that stays eager for another reason that nothing is lost by it, where that is sure."""
         work = self.basis.benefits.work(self.basis.frames.get(code, []))
-        if not _is_counted(work, facts):
+        if self._apart(code, facts, share) or (work is not None and self._seldom(code, facts, work, work.eager)):
+            self.vain.add(code)
+        if not _is_counted(work, facts) or self._session(code, facts):
             return ()
-        reason = None if self._session(code, facts) else self._against(code, facts, share, work)
+        reason = self._against(code, facts, share, work)
         return () if reason is None else (replace(reason, message=f"{_EVEN_SO}: {reason.message}"),)
 
     def _idle(self, code: Code, facts: FunctionFacts, share: float) -> tuple[Status, ...]:
@@ -305,6 +313,24 @@ class _Chooser:
 
     def _against(self, code: Code, facts: FunctionFacts, share: float, work: Work | None) -> Status | None:
         """Why a function that is safe to convert is left as it is."""
+        apart = self._apart(code, facts, share)
+        if apart is not None or work is None:
+            return apart
+        if work.nodes > costs.LARGEST_GRAPH:
+            message = f"tracing unrolls its Python loops: about {work.nodes:,.0f} operations"
+            return status_of(facts, "not-worth-it", message)
+        if work.updates > costs.MOST_UPDATES or work.steps > costs.MOST_STEPS:
+            message = "tracing unrolls a training loop: a graph of one step is what gains"
+            return status_of(facts, "not-worth-it", message)
+        if work.benefit < 1:
+            # The figure is of the faster side: one below 1 reads as its opposite.
+            times = f"{1 / max(work.benefit, 0.001):.2g} times as fast as a graph"
+            message = f"about {_counted(work)} per call: eager code is about {times}"
+            return status_of(facts, "not-worth-it", message)
+        return self._seldom(code, facts, work, work.eager - work.graph)
+
+    def _apart(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
+        """Why a graph of a function would not be run, or only as part of another, whatever it holds."""
         session = self._session(code, facts)
         if session is not None:
             return session
@@ -317,25 +343,14 @@ class _Chooser:
         covered = facts.covered_by_hybrid_callers
         if covered.value is Ternary.YES and share >= _MOSTLY:
             return status_of(facts, "covered", "every caller is a graph already", covered.evidence)
-        if share >= _MOSTLY:
-            return self.coverage.status(code, facts, share)
-        if work is None:
-            return None
-        if work.nodes > costs.LARGEST_GRAPH:
-            message = f"tracing unrolls its Python loops: about {work.nodes:,.0f} operations"
-            return status_of(facts, "not-worth-it", message)
-        if work.updates > costs.MOST_UPDATES or work.steps > costs.MOST_STEPS:
-            message = "tracing unrolls a training loop: a graph of one step is what gains"
-            return status_of(facts, "not-worth-it", message)
-        if work.benefit < 1:
-            # The figure is of the faster side: one below 1 reads as its opposite.
-            times = f"{1 / max(work.benefit, 0.001):.2g} times as fast as a graph"
-            message = f"about {_counted(work)} per call: eager code is about {times}"
-            return status_of(facts, "not-worth-it", message)
+        return self.coverage.status(code, facts, share) if share >= _MOSTLY else None
+
+    def _seldom(self, code: Code, facts: FunctionFacts, work: Work, saved: float) -> Status | None:
+        """Why tracing a function takes longer than its calls win back, each of which may save so many microseconds."""
         anew = self._made_anew(code, facts)
         if anew is not None:
             return anew
-        rare = self._too_rare(code, work)
+        rare = self._too_rare(code, work, saved)
         if rare is not None:
             often = "once" if rare == 1 else f"at most {rare:.0f} times"
             message = f"called {often}: tracing it takes longer than that saves"
@@ -484,7 +499,7 @@ class _Chooser:
         frames = (frame for found in self.basis.frames.values() for frame in found)
         return any(effect.detail == _COMPILE for frame in frames for effect in frame.effects.values())
 
-    def _too_rare(self, code: Code, work: Work) -> float | None:
+    def _too_rare(self, code: Code, work: Work, saved: float) -> float | None:
         """How often a function is called at most, if that is known and too seldom to win back what tracing costs.
 
         Only in a project whose work is elsewhere: a script that does nothing but call it a few times shows or tests it,
@@ -493,7 +508,7 @@ class _Chooser:
         if not self.busy and not self._compiles and self.basis.scanner.solution.program.alone:
             return None
         bound = self.basis.frequency.bound(code, self.graphs)
-        if math.isinf(bound.count) or bound.count * (work.eager - work.graph) >= work.trace:
+        if math.isinf(bound.count) or bound.count * saved >= work.trace:
             return None
         # A script elsewhere (an example, a tool) does not speak for a library.
         home = code.path.rpartition("/")[0]

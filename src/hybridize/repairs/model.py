@@ -170,7 +170,12 @@ class Bundle:
     @property
     def precedence(self) -> tuple[bool, bool, bool]:
         """Of two that change the same lines the first is made: a whole function, the step of a loop, any part."""
-        return not self.complete, self.makes != "", self.makes != "" and self.repairs[0].code != _STEP
+        return not self.complete, self.makes != "", self.makes != "" and not self.is_step
+
+    @property
+    def is_step(self) -> bool:
+        """Whether the step of a loop becomes a graph, and not the function (or what most of it is)."""
+        return any(repair.code == _STEP for repair in self.repairs)
 
     @property
     def complete(self) -> bool:
