@@ -75,6 +75,17 @@ def _to_dense(a: Args) -> Value:
     return tensor(DENSE, x.dtype, x.shape).value
 
 
+def _filled_rows(a: Args) -> Value:
+    """Each row has an entry now: which ones had none, is a flag for each."""
+    x = a.tensor("sp_input")
+    return record("tuple", (), tensor(SPARSE, x.dtype, x.shape).value, tensor(DENSE, "bool", x.known[:1]).value)
+
+
+def _indicator(a: Args) -> Value:
+    """The last axis is that of the entries' values."""
+    return tensor(DENSE, "bool", (*a.tensor("sp_input").known[:-1], a.integer("vocab_size"))).value
+
+
 def _sparse_product(a: Args) -> Value:
     x, y = a.tensor("sp_a"), a.tensor("b")
     left, right = x.known, y.known
@@ -286,6 +297,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.sparse.concat": Spec(value_rule(_sparse_concat), op=True),
     "tf.sparse.eye": Spec(value_rule(_sparse_eye), op=True),
     "tf.sparse.to_dense": Spec(value_rule(_to_dense), op=True),
+    "tf.sparse.to_indicator": Spec(value_rule(_indicator), op=True),
+    "tf.sparse.fill_empty_rows": Spec(value_rule(_filled_rows), op=True),
     "tf.sparse.sparse_dense_matmul": Spec(value_rule(_sparse_product), op=True),
     **group("tf.sparse.reduce_sum tf.sparse.reduce_max", Spec(value_rule(_sparse_reduced), op=True)),
     "tf.sparse.add": Spec(value_rule(_sparse_plus), op=True),
