@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 import pytest
 
@@ -38,32 +39,24 @@ def applies(example: Example, server: ForkServer) -> bool:
     return True
 
 
-def cases(server: ForkServer, kind: str) -> list[tuple[Rule, Example]]:
-    return [
-        (rule, example)
-        for rule in all_rules()
-        for example in (rule.bad if kind == "bad" else rule.good)
-        if applies(example, server)
-    ]
+def wrong(examples: Iterable[tuple[Example, Kind]], server: ForkServer) -> str:
+    """What examples do that they should not, each with the kind that it should be of."""
+    chosen = [(example, kind) for example, kind in examples if applies(example, server)]
+    outcomes = server.prove_all(program(example) for example, _ in chosen)
+    found = zip(chosen, outcomes, strict=True)
+    return "\n".join(f"is {o}, not {kind}\n{example.source}" for (example, kind), o in found if o.kind is not kind)
 
 
-def test_bad_examples_misbehave(server: ForkServer) -> None:
-    chosen = [(r, e) for r, e in cases(server, "bad") if e.outcome in KINDS]
-    outcomes = server.prove_all(program(e) for _, e in chosen)
-    wrong = [
-        f"{rule.code} {rule.name}: says {example.outcome}, is {outcome}\n{example.source}"
-        for (rule, example), outcome in zip(chosen, outcomes, strict=True)
-        if outcome.kind is not KINDS[example.outcome or Outcome.RAISES]
-    ]
-    assert not wrong, "\n".join(wrong)
+by_rule = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 
 
-def test_good_examples_behave(server: ForkServer) -> None:
-    chosen = cases(server, "good")
-    outcomes = server.prove_all(program(e) for _, e in chosen)
-    wrong = [
-        f"{rule.code} {rule.name}: is {outcome}\n{example.source}"
-        for (rule, example), outcome in zip(chosen, outcomes, strict=True)
-        if outcome.kind is not Kind.SAFE
-    ]
-    assert not wrong, "\n".join(wrong)
+@by_rule
+def test_bad_examples_misbehave(rule: Rule, server: ForkServer) -> None:
+    said = wrong(((e, KINDS[e.outcome]) for e in rule.bad if e.outcome in KINDS), server)
+    assert not said, said
+
+
+@by_rule
+def test_good_examples_behave(rule: Rule, server: ForkServer) -> None:
+    said = wrong(((e, Kind.SAFE) for e in rule.good), server)
+    assert not said, said
