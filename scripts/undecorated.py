@@ -25,9 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 import hybridize.deciding as deciding
 from hybridize.api import analyze
 from hybridize.config import Config
+from hybridize.decide.basis import Basis
 from hybridize.decide.mistakes import Mistakes
 from hybridize.decide.model import Action, Confidence, FunctionReport, Severity
-from hybridize.decide.plan import Basis, Plan, Wanted
+from hybridize.decide.plan import Plan, Wanted
 from hybridize.facts.model import Mode
 from hybridize.program.ir import Code
 from hybridize.source.discovery import DEFAULT_EXCLUDES

@@ -7,10 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from hybridize.config import Config
+from hybridize.decide.basis import Basis
 from hybridize.decide.compilation import Compilation
 from hybridize.decide.mistakes import Mistakes
 from hybridize.decide.model import Action, Call, Confidence, Finding, FunctionReport, Severity
-from hybridize.decide.plan import Basis, Plan, Wanted, plan
+from hybridize.decide.plan import Plan, Wanted, plan
 from hybridize.decide.preconditions import Options, decide, finding, findings
 from hybridize.decide.signatures import Signatures
 from hybridize.decide.suppress import Suppressions

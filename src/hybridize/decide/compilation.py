@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.decide.basis import Basis
 from hybridize.decide.documentation import status_of
 from hybridize.decide.model import Action, FunctionReport
-from hybridize.decide.plan import Basis
 from hybridize.domain.calls import NOT_TRACED
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import DENSE, VARIABLE, arrived

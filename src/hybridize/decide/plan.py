@@ -8,82 +8,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property, partial
-from typing import Final, TypeAlias, TypeGuard
+from functools import partial
+from typing import Final, TypeAlias
 
-from hybridize.decide.confidence import Confidences, suffices
+from hybridize.decide.basis import Basis
+from hybridize.decide.confidence import suffices
 from hybridize.decide.coverage import Coverage
 from hybridize.decide.documentation import status_of
-from hybridize.decide.gains import WHOLLY, Gains
+from hybridize.decide.gains import Gains
 from hybridize.decide.made_weights import made_weights
 from hybridize.decide.mistakes import Mistakes
 from hybridize.decide.model import Action, Confidence, Decision, FunctionReport, Status
 from hybridize.decide.passed_variables import kept_variable, stages
 from hybridize.decide.pointless import removes_for_nothing
-from hybridize.decide.removals import Removals
-from hybridize.decide.sessions import Sessions
+from hybridize.decide.worth import MOSTLY, Worth, counted, is_counted
 from hybridize.domain.calls import BY_OTHERS
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown
-from hybridize.facts.benefit import Benefits, Work
-from hybridize.facts.frequency import Frequency
+from hybridize.facts.benefit import Work
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, Ternary
-from hybridize.facts.work import Counts
-from hybridize.flow.frames import Frame
 from hybridize.flow.solve import given_position
 from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
-from hybridize.rules.scan import Scanner
-from hybridize.source import Role, Roles, Versions
+from hybridize.source import Role
 from hybridize.tracing.contract import unknown_result
 from hybridize.tracing.lifetimes import calls_for_each
-from hybridize.tracing.switches import switched_off
 
-#: A function that is called from graphs for this share of its calls needs no graph of its own.
-_MOSTLY: Final = 0.66
 #: The plan is made so often at most: which graphs nobody would notice is only seen beside the others, and what a larger
 #: one held takes its place.
 _ROUNDS: Final = 10
 #: A graph that is not even so many times as fast costs more than it saves.
 _IDLE: Final = 0.7
-#: So often at most a nested function is called for each time that it is made.
-_ONCE: Final = 1.5
-#: A program that calls something so often does more than to show it.
-_MANY: Final = 1000
 #: What is won back so many times over pays even where the estimate, and the guess how long a loop is, are off.
 _SURELY: Final = 3.0
 #: What stands before the reason where something else keeps a function eager.
 _EVEN_SO: Final = "even without that a graph would not pay"
-#: What a program calls that leaves training to Keras.
-_COMPILE: Final = "keras.Model.compile"
-
-
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """What the plan rests on: frames and calls of the whole solution, and the work in them."""
-
-    frames: Mapping[Code, list[Frame]]
-    frequency: Frequency
-    benefits: Benefits
-    sessions: Sessions
-    roles: Roles
-    confidences: Confidences
-    removals: Removals
-    scanner: Scanner
-
-    @classmethod
-    def of(cls, scanner: Scanner, order: list[list[Frame]], old: Mapping[str, Versions]) -> Basis:
-        """That of a solved program; `order` are the components of its call graph, callees first.
-
-        `old` has the releases that folders ask for, by file, where these are before 2.0.
-        """
-        solution, roles = scanner.solution, scanner.project.roles
-        counts = Counts()
-        frequency = Frequency(solution, order, counts)
-        benefits = Benefits(set(solution.world.hybrids), counts, solution.frames)
-        removals = Removals(solution.frames, frequency, benefits, roles)
-        sessions = Sessions.of(solution, scanner.project.versions, roles, old)
-        return cls(solution.frames, frequency, benefits, sessions, roles, Confidences(scanner), removals, scanner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +67,7 @@ class Plan:
     def in_graph(self, path: str, line: int) -> bool:
         """Whether a place is in a function that runs as a graph, or mostly as part of one."""
         return any(
-            share >= _MOSTLY and code.path == path and code.line <= line <= code.end_line and code.kind == "function"
+            share >= MOSTLY and code.path == path and code.line <= line <= code.end_line and code.kind == "function"
             for code, share in self.graphs.items()
         )
 
@@ -146,17 +105,6 @@ def _variables(facts: FunctionFacts) -> list[ParameterFacts]:
     return [param for param in facts.parameters if any(each.kind == "variable" for each in param.tensor_types)]
 
 
-def _is_counted(work: Work | None, facts: FunctionFacts) -> TypeGuard[Work]:
-    """Whether all that a function computes is known, and counted: a library's loops may be neither."""
-    known = work is not None and not work.unknown and work.operations >= 1
-    return known and facts.tensor_computation.value is Ternary.YES
-
-
-def _counted(work: Work) -> str:
-    number = round(work.operations)
-    return "1 TensorFlow operation" if number == 1 else f"{number} TensorFlow operations"
-
-
 def _converts(report: FunctionReport) -> bool:
     return report.decision.action is Action.CONVERT_TO_HYBRID
 
@@ -181,7 +129,8 @@ class _Chooser:
         self.vain: set[Code] = set()
         #: Whether something that can be converted is called in loops of unknown length.
         bounds = [basis.frequency.bound(code) for code, report in given.items() if _converts(report)]
-        self.busy = any(bound.looped and math.isinf(bound.count) for bound in bounds)
+        busy = any(bound.looped and math.isinf(bound.count) for bound in bounds)
+        self.worth = Worth(basis, self.coverage, self.graphs, busy=busy)
 
     def visit(self, code: Code, report: FunctionReport) -> FunctionReport:
         """Decides about a function after all its callers."""
@@ -211,11 +160,11 @@ class _Chooser:
             tested = "belongs to the tests: its decorator may be what they test"
             report = report.kept(status_of(report.facts, "part-of-tests", tested))
         elif report.decision.action is Action.CONVERT_TO_EAGER:
-            session = None if self.all_safe else self._session(code, report.facts)
+            session = None if self.all_safe else self.worth.session(code, report.facts)
             removed = self.basis.removals.visit(code, report, all_safe=self.all_safe)
             report = removed if session is None else report.kept(session)
             report = self._noticed(code, report, share)
-        elif report.facts.mode is Mode.EAGER and report.facts.candidate and share >= _MOSTLY:
+        elif report.facts.mode is Mode.EAGER and report.facts.candidate and share >= MOSTLY:
             # What keeps it eager matters less: it is part of a graph, or of what is to be one.
             report = replace(report, statuses=(*report.statuses, self.coverage.status(code, report.facts, share)))
             self.vain |= set() if self.all_safe else {code}
@@ -229,7 +178,7 @@ class _Chooser:
 
     def unnoticed(self, chosen: list[Code]) -> dict[Code, str]:
         """What nobody would notice of what is made, or would be if more were known; nothing with `--all-safe`."""
-        if self.all_safe or self._is_demonstration:
+        if self.all_safe or self.worth.is_demonstration:
             return {}
         withheld = [code for code in self.basis.frequency.codes if code in self.gains.withheld]
         return self.gains.unnoticed(self._works(chosen), self._works(withheld))
@@ -237,22 +186,6 @@ class _Chooser:
     def _works(self, codes: list[Code]) -> dict[Code, Work]:
         works = {code: self.basis.benefits.work(self.basis.frames.get(code, [])) for code in codes}
         return {code: work for code, work in works.items() if work is not None}
-
-    @cached_property
-    def _is_demonstration(self) -> bool:
-        """Whether the project is one program that only shows its functions, by calling each a few times.
-
-        That says nothing of how often they will be called; where there is more, a few calls are beside it.
-        """
-        frequency, roles = self.basis.frequency, self.basis.roles
-        program = self.confidences.scanner.solution.program
-        files = [module.code.path for module in program.modules.values() if module.text is not None]
-        if not program.alone or len(files) != 1 or roles.of(files[0]) is not Role.PROGRAM or self.busy:
-            return False
-        if self._compiles:
-            return False  # Keras' own loops run what is to be run
-        bounds = map(frequency.bound, frequency.codes)
-        return not any(bound.count >= _MANY and (bound.looped or bound.folders) for bound in bounds)
 
     def _why_not(
         self, code: Code, facts: FunctionFacts, share: float, work: Work | None, decision: Decision
@@ -262,7 +195,7 @@ class _Chooser:
         vouched = self.all_safe and even_so is None
         if vouched and decision.precondition != "P7":  # what makes up for the missing tensors is the gain alone
             return None
-        reason = self._against(code, facts, share, work) or self._no_gain(code, facts, work)
+        reason = self.worth.against(code, facts, share, work) or self._no_gain(code, facts, work)
         if reason is None and not vouched:
             reason = self._too_unsure(code, facts, decision)
             if reason is not None and not self.all_safe and decision.precondition != "P7":  # whose parts may be P1
@@ -271,7 +204,7 @@ class _Chooser:
 
     def _noticed(self, code: Code, report: FunctionReport, share: float) -> FunctionReport:
         """A removal by default is made only where it gains something."""
-        if self.all_safe or self._is_demonstration or report.decision.action is not Action.CONVERT_TO_EAGER:
+        if self.all_safe or self.worth.is_demonstration or report.decision.action is not Action.CONVERT_TO_EAGER:
             return report
         work = self.basis.benefits.work(self.basis.frames.get(code, []))
         reason = removes_for_nothing(self.basis.scanner.project, self.gains, code, report, share, work)
@@ -283,85 +216,35 @@ class _Chooser:
         if decision.precondition != "P2" or facts.updates_variables.value is not Ternary.YES:
             return False
         work = self.basis.benefits.work(self.basis.frames.get(code, []))
-        return work is not None and self._against(code, facts, share, work) is None
+        return work is not None and self.worth.against(code, facts, share, work) is None
 
     def _no_loss(self, code: Code, facts: FunctionFacts, share: float) -> tuple[Status, ...]:
         """Says of a function that stays eager for another reason that nothing is lost by it, where that is sure."""
         work = self.basis.benefits.work(self.basis.frames.get(code, []))
-        if self._apart(code, facts, share) or (work is not None and self._seldom(code, facts, work, work.eager)):
+        if self.worth.apart(code, facts, share) or (
+            work is not None and self.worth.seldom(code, facts, work, work.eager)
+        ):
             self.vain.add(code)
-        if not _is_counted(work, facts) or self._session(code, facts):
+        if not is_counted(work, facts) or self.worth.session(code, facts):
             return ()
-        reason = self._against(code, facts, share, work)
+        reason = self.worth.against(code, facts, share, work)
         return () if reason is None else (replace(reason, message=f"{_EVEN_SO}: {reason.message}"),)
 
     def _idle(self, code: Code, facts: FunctionFacts, share: float) -> tuple[Status, ...]:
         """Says of a graph that stays that it costs more than it saves, where its decorator asks for nothing else."""
         made = facts.hybridization
-        if made is None or made.arguments or made.given or made.conditional or share >= _MOSTLY:
+        if made is None or made.arguments or made.given or made.conditional or share >= MOSTLY:
             return ()
         work = self.basis.benefits.work(self.basis.frames.get(code, []))
-        if not _is_counted(work, facts):
+        if not is_counted(work, facts):
             return ()
         if work.nodes > costs.LARGEST_GRAPH:
             message = f"tracing unrolls its Python loops to about {work.nodes:,.0f} operations: loop over `tf.range`"
             return (status_of(facts, "not-worth-it", message),)
         if (work.eager + work.guessed) / (work.graph + work.guessed) >= _IDLE:  # large tensors leave less between them
             return ()
-        message = f"its graph gains nothing: about {_counted(work)} per call, and calling it costs more"
+        message = f"its graph gains nothing: about {counted(work)} per call, and calling it costs more"
         return (status_of(facts, "not-worth-it", message),)
-
-    def _against(self, code: Code, facts: FunctionFacts, share: float, work: Work | None) -> Status | None:
-        """Why a function that is safe to convert is left as it is."""
-        apart = self._apart(code, facts, share)
-        if apart is not None or work is None:
-            return apart
-        if work.nodes > costs.LARGEST_GRAPH:
-            message = f"tracing unrolls its Python loops: about {work.nodes:,.0f} operations"
-            return status_of(facts, "not-worth-it", message)
-        if work.updates > costs.MOST_UPDATES or work.steps > costs.MOST_STEPS:
-            message = "tracing unrolls a training loop: a graph of one step is what gains"
-            return status_of(facts, "not-worth-it", message)
-        if work.benefit < 1:
-            # The figure is of the faster side: one below 1 reads as its opposite.
-            times = f"{1 / max(work.benefit, 0.001):.2g} times as fast as a graph"
-            message = f"about {_counted(work)} per call: eager code is about {times}"
-            return status_of(facts, "not-worth-it", message)
-        return self._seldom(code, facts, work, work.eager - work.graph)
-
-    def _apart(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
-        """Why a graph of a function would not be run, or only as part of another, whatever it holds."""
-        session = self._session(code, facts)
-        if session is not None:
-            return session
-        off = switched_off(self.basis.scanner.project, code)
-        if off is not None:
-            return status_of(facts, "not-worth-it", f"{off.message}: no graph is made where it runs", (off,))
-        relays = self._relays(code, facts)
-        if relays is not None:
-            return relays
-        covered = facts.covered_by_hybrid_callers
-        if covered.value is Ternary.YES and share >= _MOSTLY:
-            return status_of(facts, "covered", "every caller is a graph already", covered.evidence)
-        return self.coverage.status(code, facts, share) if share >= _MOSTLY else None
-
-    def _seldom(self, code: Code, facts: FunctionFacts, work: Work, saved: float) -> Status | None:
-        """Why tracing a function takes longer than its calls win back, each of which may save so many microseconds."""
-        anew = self._made_anew(code, facts)
-        if anew is not None:
-            return anew
-        rare = self._too_rare(code, work, saved)
-        if rare is not None:
-            often = "once" if rare == 1 else f"at most {rare:.0f} times"
-            message = f"called {often}: tracing it takes longer than that saves"
-            return status_of(facts, "not-worth-it", message)
-        return None
-
-    def _session(self, code: Code, facts: FunctionFacts) -> Status | None:
-        """Why a function builds graphs of sessions, which a decorator changes for the worse."""
-        said = self.basis.sessions.against(code.path)
-        evidence = (said,) if said is not None and said.path else ()
-        return None if said is None else status_of(facts, "tensorflow-1", said.message, evidence)
 
     def _open_even_so(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
         """What is not made a graph even if all that is safe is asked for: nobody vouches that one may stand there.
@@ -371,7 +254,7 @@ class _Chooser:
         tensor: graphs give nothing else. And what a graph would only be part of another for, or made anew by each call.
         """
         if self.basis.sessions.only:
-            return self._session(code, facts)
+            return self.worth.session(code, facts)
         if any(pos == given_position(code) for frame in self.basis.frames.get(code, []) for _, pos in frame.incoming):
             return status_of(facts, "part-of-tests", "a test runner calls it: nothing is gained where tests run")
         # What a test hands over to be called says nothing of what others do.
@@ -396,40 +279,13 @@ class _Chooser:
         callers = {call.caller for call in self.basis.frequency.calls.get(code, {}).values()}
         if code.decorators and callers and callers <= self.basis.benefits.hybrid:
             return self.coverage.status(code, facts, share)  # what decorates it makes a graph already
-        relays = self._relays(code, facts)
-        return relays or self._made_within(code, facts, share) or self._variable_of_graph(code, facts)
+        relays = self.worth.relays(code, facts)
+        return relays or self.worth.made_within(code, facts, share) or self._variable_of_graph(code, facts)
 
     def _stands(self, abstract: Code) -> bool:
         """Whether methods of the program implement an abstract one, and none has side effects."""
         known = [self.reports.get(code) for code in self.basis.confidences.contracts.implementers(abstract)]
         return bool(known) and all(r is not None and r.facts.python_side_effects.value is Ternary.NO for r in known)
-
-    def _relays(self, code: Code, facts: FunctionFacts) -> Status | None:
-        """Why a function that only calls what is hybrid already, once each, needs no graph around: a wrapper's code."""
-        frames = self.basis.frames.get(code, [])
-        step = self.basis.benefits.steps(frames)
-        if step is not None:
-            message = (
-                f"its steps over a data set are graphs already (`{step.name}`): a loop over one is slower in a graph"
-            )
-            return status_of(facts, "not-worth-it", message)
-        calls = self.basis.benefits.relayed(frames)
-        if not calls:
-            return None
-        names = ", ".join(f"`{name}`" for name in sorted({callee.name for callee in calls}))
-        return status_of(facts, "not-worth-it", f"all that it computes is in graphs already: it calls {names}")
-
-    def _made_within(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
-        """Why a graph of a nested function would be traced again for nothing."""
-        outer = code.parent
-        if outer is None or outer.kind != "function":
-            return None
-        if self.graphs.get(outer, 0.0) >= WHOLLY:
-            message = f"made anew by each trace of `{outer.name}`, whose graph it is part of"
-            return status_of(facts, "covered", message)
-        if share >= WHOLLY:
-            return self.coverage.status(code, facts, share)
-        return self._made_anew(code, facts)
 
     def _variable_of_graph(self, code: Code, facts: FunctionFacts) -> Status | None:
         """Whether a graph passes a variable on, as which it got it itself: this function must be no graph of its own.
@@ -463,7 +319,7 @@ class _Chooser:
             return status_of(facts, "part-of-tests", "belongs to the tests: nothing is gained where they run", (said,))
         if work is None:
             return status_of(facts, "no-gain-seen", "no call of it was analyzed: what it would gain is not known")
-        unseen = self.small.get(code) or self.gains.against(code, work, shown=self._is_demonstration)
+        unseen = self.small.get(code) or self.gains.against(code, work, shown=self.worth.is_demonstration)
         if unseen is not None:
             return status_of(facts, "no-gain-seen", unseen)
         each = calls_for_each(self.basis.scanner.view(code, self.basis.frames.get(code, []), facts))
@@ -479,39 +335,3 @@ class _Chooser:
             return None
         said = decision.grounds[0].message if decision.grounds else "nothing is known of its calls"
         return status_of(facts, "unsure", f"rests on what is {level.value}: {said}", decision.grounds)
-
-    def _made_anew(self, code: Code, facts: FunctionFacts) -> Status | None:
-        """What is said of a nested function that the one around it makes again and again, for about one call each."""
-        outer = code.parent
-        if outer is None or outer.kind != "function":
-            return None
-        calls = self.basis.frequency.calls
-        made = sum(call.weight for call in calls.get(outer, {}).values())
-        called = sum(call.weight for call in calls.get(code, {}).values())
-        if made <= 1 or not 0 < called <= _ONCE * made:
-            return None
-        message = f"made anew by each call of `{outer.name}`, which calls it about once: each call would trace it"
-        return status_of(facts, "not-worth-it", message)
-
-    @cached_property
-    def _compiles(self) -> bool:
-        """Whether the program leaves training to Keras."""
-        frames = (frame for found in self.basis.frames.values() for frame in found)
-        return any(effect.detail == _COMPILE for frame in frames for effect in frame.effects.values())
-
-    def _too_rare(self, code: Code, work: Work, saved: float) -> float | None:
-        """How often a function is called at most, if that is known and too seldom to win back what tracing costs.
-
-        Only in a project whose work is elsewhere: a script that does nothing but call it a few times shows or tests it,
-        and says nothing of how often it will be called.
-        """
-        if not self.busy and not self._compiles and self.basis.scanner.solution.program.alone:
-            return None
-        bound = self.basis.frequency.bound(code, self.graphs)
-        if math.isinf(bound.count) or bound.count * saved >= work.trace:
-            return None
-        # A script elsewhere (an example, a tool) does not speak for a library.
-        home = code.path.rpartition("/")[0]
-        return (
-            bound.count if all(f"{home}/".startswith(f"{folder}/") or not folder for folder in bound.folders) else None
-        )
