@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from hybridize.domain.objects import Value, tensor, tup
+from hybridize.domain.calls import How
+from hybridize.domain.objects import Lit, Prim, Tensor, Value, tensor, tup
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.arithmetic import promoted
 from hybridize.library.numpy.core import on_host
@@ -188,6 +189,22 @@ def _applied(a: Args) -> Value:
     return tensor(NDARRAY, made.dtype, (*outer[0], *made.shape, *outer[1])).value
 
 
+def _piecewise(a: Args) -> Value:
+    """`piecewise(x, conditions, functions)`: each function sees the elements of `x` that its condition holds for.
+
+    Numbers may stand in place of functions; whatever they give is cast to the dtype of `x`. What follows the functions
+    is passed on to them.
+    """
+    x = a.nth(0)
+    chosen = tensor(NDARRAY, x.dtype, (DYNAMIC,)).value
+    functions = frozenset(o for o in a.call.elements(a.value("funclist")) if not isinstance(o, (Lit, Prim, Tensor)))
+    keywords = {name: value for name, value in a.call.kwargs.items() if name not in ("x", "condlist", "funclist")}
+    if functions:
+        passed = [chosen, *a.call.args[3:]]
+        a.call.engine.calls.call_value(a.call.frame, a.call.pos, functions, passed, keywords, How.CALLBACK)
+    return tensor(NDARRAY, x.dtype, x.shape).value
+
+
 def _given(a: Args, *args: Value) -> Operand:
     """What the function of a call gives, as an array."""
     value = a.call.call(a.value(a.first), *args)
@@ -223,5 +240,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "np.lib.stride_tricks.sliding_window_view": array(of(lambda d: d), _windows),
     "np.indices": array(lambda a: a.dtype("dtype", default="int64"), _indices),
     "np.apply_along_axis": other(_applied),
+    "np.piecewise": other(_piecewise),
     "np.fromfunction": Spec(_from_function),
 }
