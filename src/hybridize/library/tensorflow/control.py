@@ -182,7 +182,7 @@ def _fold(*, scan: bool) -> Rule:
 def _host_function(call: Call) -> Value:
     """`tf.py_function`, `tf.numpy_function`: the function runs eagerly, on tensors or arrays."""
     func = call.arg(0, "func")
-    numpy = "numpy" in call.name
+    numpy = call.name != "tf.py_function"
     items = _items(call, call.arg(1, "inp"))
     arguments = []
     for item in items:
@@ -190,7 +190,7 @@ def _host_function(call: Call) -> Value:
         arguments.append(tensor("ndarray" if numpy else DENSE, dtype, shape).value)
     # What a library function does on the host it does whenever the graph runs, as eagerly: no effect of the caller's.
     followed = join_all([obj.value for obj in func if not isinstance(obj, Lib)])
-    if arguments and followed:
+    if followed:
         call.call(followed, *arguments, how=How.HOST)
     out = call.arg(2, "Tout")
     if not out or out is NONE_V:
