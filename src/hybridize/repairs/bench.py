@@ -42,6 +42,7 @@ class Bench:
     _files: dict[str, SourceFile | None] = field(default_factory=dict)
     _codes: dict[str, dict[int, Code]] | None = None
     _attributes: dict[str, list[tuple[Frame, FieldUse]]] = field(default_factory=dict)
+    _promised: dict[str, set[str]] = field(default_factory=dict)
 
     def file(self, path: str) -> SourceFile | None:
         """A file of the project; None for what does not parse."""
@@ -57,6 +58,14 @@ class Bench:
         if file.tensorflow is None:
             file.handed = self._handed(file)
         return file
+
+    def fresh(self, file: SourceFile, wanted: str) -> str:
+        """A name that a file does not use, nor any change so far that promises to make it there."""
+        return file.fresh(wanted, self._promised.get(file.path, frozenset()))
+
+    def promise(self, file: SourceFile, *names: str) -> None:
+        """Notes names that a change makes in a file: it may be made together with others."""
+        self._promised.setdefault(file.path, set()).update(names)
 
     @cached_property
     def benefits(self) -> Benefits:

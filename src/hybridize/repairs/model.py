@@ -168,9 +168,14 @@ class Bundle:
         return next((repair.makes for repair in self.repairs if repair.makes), "")
 
     @property
+    def is_step(self) -> bool:
+        """Whether the step of a loop becomes a function."""
+        return self.makes != "" and self.repairs[0].code == _STEP
+
+    @property
     def precedence(self) -> tuple[bool, bool, bool]:
         """Of two that change the same lines the first is made: a whole function, the step of a loop, any part."""
-        return not self.complete, self.makes != "", self.makes != "" and self.repairs[0].code != _STEP
+        return not self.complete, self.makes != "", self.makes != "" and not self.is_step
 
     @property
     def complete(self) -> bool:
