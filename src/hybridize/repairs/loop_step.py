@@ -20,6 +20,7 @@ from hybridize.repairs.names import bound_in
 from hybridize.repairs.parts import draws_in, eager_lines, lines_of_effects, lines_of_stuck, runs, stays, work_by_line
 from hybridize.repairs.step_parts import divided
 from hybridize.repairs.text import FunctionNode, SourceFile, applied, difference, end, start
+from hybridize.repairs.unchanged import doubts
 from hybridize.source.syntax import walk
 
 #: The kinds of tensors that are data.
@@ -42,21 +43,23 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     if isinstance(scope, ast.Module) and not bench.is_script(file.path):
         raise NotOffered("other modules may use its variables")
     here = _step(bench, file, cause.function, body, first, last)
-    made, edits = _extracted(bench, cause.function, here)
+    made, edits, sure = _extracted(bench, cause.function, here)
     if here.file is not file:  # something was moved first
         lines = applied(here.file.lines, edits).encode().split(b"\n")
         edits = (difference(file.path, file.lines, lines),)
-    doubt = "the step moves out of its loop, and what only it needs is no longer a variable around it"
+    doubt: str | None = "the step moves out of its loop, and what only it needs is no longer a variable around it"
     if here.asked:
         doubt += f"; what is asked of {', '.join(f'`{name}`' for name in here.asked)} is asked after the update"
     if here.interrupted:
         doubt += "; the gradients are computed before what interrupts the step"
+    if sure and here.file is file:
+        doubt = None
     spans = ((file.path, start(loop), end(loop)),)
     yield Change(edits, f"`{made}` holds the training step of the loop", doubt, spans=spans, makes=made)
 
 
-def _extracted(bench: Bench, code: Code, here: Outside) -> tuple[str, tuple[TextEdit, ...]]:
-    """The qualified name of the step, and the edits that make it, and a part that comes later, functions."""
+def _extracted(bench: Bench, code: Code, here: Outside) -> tuple[str, tuple[TextEdit, ...], bool]:
+    """The qualified name of the step, the edits that make it, and a part that comes later, functions; if it is sure."""
     part = _part(bench, code, here.file, here.block)
     private = "_" if part.receiver else ""  # a base class may have such a method
     name = bench.fresh(here.file, f"{private}train_step")
@@ -67,7 +70,7 @@ def _extracted(bench: Bench, code: Code, here: Outside) -> tuple[str, tuple[Text
         more = extract(_part(bench, code, here.file, here.back), names[-1])
         edits = (*more.edits, *edits)
     bench.promise(here.file, *names)
-    return made.qualname, edits
+    return made.qualname, edits, next(doubts(part, made), None) is None
 
 
 def _part(bench: Bench, code: Code, file: SourceFile, block: tuple[ast.stmt, ...]) -> Part:

@@ -11,7 +11,7 @@ from hybridize.domain.words import NUMBERS
 from hybridize.facts.guards import SET_UP
 from hybridize.facts.reasons import CHANGES, WORLD, Reason, fills_own
 from hybridize.flow.frames import Frame
-from hybridize.library.costs import applies, differentiates
+from hybridize.library.costs import applies, assigns, differentiates
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -124,6 +124,13 @@ def work_by_line(bench: Bench, code: Code) -> dict[int, float]:
         for line, count in here.items():
             found[line] = max(found.get(line, 0.0), count)
     return found
+
+
+def is_step(bench: Bench, code: Code, block: Sequence[ast.stmt]) -> bool:
+    """Whether statements of a function compute gradients and apply them."""
+    first, last = block[0].lineno, end(block[-1])[0]
+    names = {name for f in bench.frames(code) for pos, name in f.ops.items() if first <= pos >> 16 <= last}
+    return any(map(differentiates, names)) and any(applies(name) or assigns(name) for name in names)
 
 
 def lines_of_causes(bench: Bench, code: Code, own: FunctionNode, causes: Sequence[Cause]) -> set[int] | None:
