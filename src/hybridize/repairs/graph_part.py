@@ -110,17 +110,18 @@ def _made_at_each_call(
 
 def _cuts_tape(own: FunctionNode, block: Sequence[ast.stmt]) -> bool:
     """Whether a gradient tape is opened on one side of a border and used on the other: it would record nothing."""
-    tapes = {
-        item.optional_vars.id
-        for node in walk(own)
-        if isinstance(node, ast.With)
-        for item in node.items
-        if isinstance(item.optional_vars, ast.Name) and "GradientTape" in ast.unparse(item.context_expr)
-    }
-    uses = [n for n in walk(own) if isinstance(n, ast.Name) and n.id in tapes]
     inside = {n for statement in block for n in walk(statement)}
-    within = {n.id for n in uses if n in inside}
-    return bool(within & {n.id for n in uses if n not in inside})
+    opened: dict[str, list[ast.With]] = {}
+    for node in walk(own):
+        for item in node.items if isinstance(node, ast.With) else ():
+            if isinstance(item.optional_vars, ast.Name) and "GradientTape" in ast.unparse(item.context_expr):
+                opened.setdefault(item.optional_vars.id, []).append(node)
+    for use in walk(own):
+        if isinstance(use, ast.Name) and use.id in opened:
+            tapes = [tape for tape in opened[use.id] if start(tape) <= start(use)]
+            if any((tape in inside) != (use in inside) for tape in sorted(tapes, key=start)[-1:]):
+                return True
+    return False
 
 
 REPAIR = Repair(

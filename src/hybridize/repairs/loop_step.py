@@ -47,15 +47,14 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     if here.file is not file:  # something was moved first
         lines = applied(here.file.lines, edits).encode().split(b"\n")
         edits = (difference(file.path, file.lines, lines),)
-    doubt: str | None = "the step moves out of its loop, and what only it needs is no longer a variable around it"
+    doubt = "the step moves out of its loop, and what only it needs is no longer a variable around it"
     if here.asked:
         doubt += f"; what is asked of {', '.join(f'`{name}`' for name in here.asked)} is asked after the update"
     if here.interrupted:
         doubt += "; the gradients are computed before what interrupts the step"
-    if sure and here.file is file:
-        doubt = None
     spans = ((file.path, start(loop), end(loop)),)
-    yield Change(edits, f"`{made}` holds the training step of the loop", doubt, spans=spans, makes=made)
+    says = f"`{made}` holds the training step of the loop"
+    yield Change(edits, says, None if sure and here.file is file else doubt, spans=spans, makes=made)
 
 
 def _extracted(bench: Bench, code: Code, here: Outside) -> tuple[str, tuple[TextEdit, ...], bool]:
