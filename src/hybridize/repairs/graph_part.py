@@ -112,8 +112,8 @@ def _cuts_tape(own: FunctionNode, block: Sequence[ast.stmt]) -> bool:
     """Whether a gradient tape is opened on one side of a border and used on the other: it would record nothing."""
     inside = {n for statement in block for n in walk(statement)}
     opened: dict[str, list[ast.With]] = {}
-    for node in walk(own):
-        for item in node.items if isinstance(node, ast.With) else ():
+    for node in (n for n in walk(own) if isinstance(n, ast.With)):
+        for item in node.items:
             if isinstance(item.optional_vars, ast.Name) and "GradientTape" in ast.unparse(item.context_expr):
                 opened.setdefault(item.optional_vars.id, []).append(node)
     for use in walk(own):
