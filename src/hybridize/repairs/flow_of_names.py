@@ -139,8 +139,10 @@ def used_later(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt], name
         if _is_other(file, node, scope) or _is_bound_anew(file, scope, node, block, early):
             continue
         found[node.id] = None
-    if loop is not None:  # what a round reads of the one before
-        found.update(dict.fromkeys(reads(block).needed & names))
+    if loop is not None:  # what a round reads of the one before, if nothing in front binds it anew
+        around = file.block(block[0])
+        anew = reads(around[: around.index(block[0])]).surely
+        found.update(dict.fromkeys((reads(block).needed & names) - anew))
     return sorted(found)
 
 

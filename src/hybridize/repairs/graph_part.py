@@ -132,8 +132,9 @@ REPAIR = Repair(
     details="""A training step often ends in `losses.append(loss.numpy())`, a counter, a progress bar, a message. None
 of them can be in a graph, the computation before them can. The statements in a row that hold most of the operations and
 nothing that is in the way become a function `_step_graph`, which takes the variables that it reads and returns those
-that are used later. Everything else stays as it was, so that the results, the output and the state are the same. Tried
-where the repairs of single causes are not enough.""",
+that are used later. Where no row holds most of them, each that computes gradients and applies them does (an agent
+trains two networks, and counts in between). Everything else stays as it was, so that the results, the output and the
+state are the same. Tried where the repairs of single causes are not enough.""",
     safety="""Never safe, but only in that it changes the shape of the code: the computation moves into a function of
 its own.""",
     propose=propose,

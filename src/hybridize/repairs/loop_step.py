@@ -179,11 +179,17 @@ REPAIR = Repair(
     details="""Where a script has its forward pass, gradients and updates in the loop itself, among printing and
 collecting, nothing can be decorated. The statements of the step become a function `train_step` right before the
 outermost loop. It takes what the loops bind (the batch) and returns what is used later (the loss); the model, the
-optimizer and whatever else is bound once before stay variables from outside. Python numbers that come of loop counters
-(`0.99 ** epoch`, `i < 10`) are computed in front of the step and passed; what only shows, counts, saves or collects
-comes behind the step, wherever it stands in it. Offered in scripts, and in functions that are called once.""",
-    safety="""Never safe, but only in that it changes the shape of the code: the step moves out of its loop, and what
-only it needs is no longer a variable around it.""",
+optimizer and whatever else is bound once before stay variables from outside. Each loop of a function may have a step,
+and a condition in a loop, too. In functions that are called again and again the step becomes a function beside them.
+
+Python numbers that come of loop counters (`0.99 ** epoch`, `i < 10`) are computed in front of the step and passed, and
+so are random numbers that a graph would not draw, of NumPy or by the global seed alone. What only shows, counts, saves
+or collects comes behind the step, wherever it stands in it. Where Python decides amid the step (`if np.isnan(loss):
+continue`, an update every fourth time), it becomes two: what comes before, with the gradients, and the update.""",
+    safety="""Safe in a function that is called once, where the step moves as it stands, returns whatever is read later,
+and nobody else can see its variables: no function within, no handler around it that goes on after half of it, nobody
+who asks for variables by name. Else what only the step needs is no longer a variable around it; what is moved before or
+behind the step is told.""",
     propose=propose,
     examples=(
         RepairExample(
@@ -274,6 +280,60 @@ r = main(40)
 """,
             function="main.train_step",
             output=True,
+        ),
+        RepairExample(
+            """\
+import math
+import tensorflow as tf
+w = tf.Variable([[1.0], [2.0]])
+optimizer = tf.keras.optimizers.SGD(0.1)
+losses = []
+for step in range(60):
+    x = tf.random.stateless_normal([4, 2], [1, step]) / float(step % 7 > 0)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(tf.tanh(tf.matmul(x, w)) - 1.0))
+        losses.append(float(loss))
+    if math.isnan(losses[-1]):
+        print("skipped step", step)
+        continue
+    gradients = tape.gradient(loss, [w])
+    gradients, norm = tf.clip_by_global_norm(gradients, 1.0)
+    optimizer.apply_gradients(zip(gradients, [w]))
+print(f"loss {losses[-1]:.4f}")
+""",
+            """\
+import math
+import tensorflow as tf
+w = tf.Variable([[1.0], [2.0]])
+optimizer = tf.keras.optimizers.SGD(0.1)
+losses = []
+
+@tf.function
+def train_step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(tf.tanh(tf.matmul(x, w)) - 1.0))
+    gradients = tape.gradient(loss, [w])
+    return loss, gradients
+
+
+@tf.function
+def update_step(gradients):
+    gradients, norm = tf.clip_by_global_norm(gradients, 1.0)
+    optimizer.apply_gradients(zip(gradients, [w]))
+
+for step in range(60):
+    x = tf.random.stateless_normal([4, 2], [1, step]) / float(step % 7 > 0)
+    loss, gradients = train_step(x)
+    losses.append(float(loss))
+    if math.isnan(losses[-1]):
+        print("skipped step", step)
+        continue
+    update_step(gradients)
+print(f"loss {losses[-1]:.4f}")
+""",
+            function="train_step",
+            output=True,
+            changed=("gradients", "norm", "tape"),
         ),
     ),
     order=20,

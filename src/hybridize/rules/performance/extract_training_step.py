@@ -143,8 +143,8 @@ RULE = Rule(
     details="""The training step is where a graph gains most: forward pass, gradients and updates are many small
 operations. In the body of a loop, among printing and logging, nothing can be decorated. Move the lines into a
 function of their own that takes the batch and returns the loss, decorate that function, and call it in the loop.
-`fix --unsafe-fixes` does so (HY818) in scripts and in functions that are called
-once; elsewhere this is a suggestion.""",
+`fix` does so (HY818) in functions that are called
+once, where nobody can see a difference, `fix --unsafe-fixes` elsewhere.""",
     level=Level.INFO,
     blocks=frozenset(),
     project=scan,
