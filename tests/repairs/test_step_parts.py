@@ -102,11 +102,14 @@ def test_a_step_of_a_function_is_safe(tmp_path: Path) -> None:
         MAIN.format(before="shows = []", behind="shows.append(lambda: gradient)"),
         CAUGHT,
         GUARDED.format(amid="pass", gradient="gradients = tape.gradient(loss, [w])", persistent=""),
+        MAIN.format(before="pass", behind="pass").replace("\ntrain(", "\ndef run():\n    train(")
+        + "for _ in range(5):\n    run()\n",
+        MAIN.format(before="pass", behind="pass").replace("\ntrain(", "\ndef run():\n    train("),
         MAIN.format(before="pass", behind="pass").replace(
             "        gradient =", "        if loss > 9:\n            break\n        gradient ="
         ),
     ],
-    ids=["locals", "function-before", "function-behind", "handler", "module", "jump"],
+    ids=["locals", "function-before", "function-behind", "handler", "module", "again-from-above", "by-nobody", "jump"],
 )
 def test_a_step_that_someone_may_see_is_not(source: str, tmp_path: Path) -> None:
     assert fixed(source, tmp_path, unsafe=False).text == source
@@ -131,6 +134,12 @@ def test_a_draw_comes_in_front(tmp_path: Path) -> None:
     assert "    drawn = tf.random.normal([2, 1])\n    train_step(x, drawn)\n" in text.replace(
         "(drawn, x)", "(x, drawn)"
     )
+
+
+def test_a_draw_and_a_number_of_a_counter_come_in_front_together(tmp_path: Path) -> None:
+    source = DRAWS.format(draw="tf.random.normal([2, 1]) * 0.9**i").replace("for x in ", "for i, x in enumerate(")
+    text = fixed(source.replace(".batch(2):", ".batch(2)):").replace("(value -", "(0.99**i * value -"), tmp_path).text
+    assert "    factor = 0.99**i\n    drawn = tf.random.normal([2, 1]) * 0.9**i\n    train_step(" in text
 
 
 @pytest.mark.parametrize(

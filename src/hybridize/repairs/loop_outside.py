@@ -68,7 +68,7 @@ class Mover:
         drawn = self._drawn(block, later.late)
         away = (*front, *drawn.whole, *later.late)
         kept = [s for s in block if s not in away]
-        found = list(self._expressions(kept, away, varying))
+        found = list(self._expressions(kept, (*away, *drawn.inner), varying))
         moved = drawn.moved(self.file, "drawn")
         if not (away or found or drawn.inner) or moved is None or is_emptied(block, away):
             return None
@@ -154,7 +154,7 @@ class Mover:
         return isinstance(node, (*_PURE, *_PARTS))
 
     def _expressions(
-        self, block: Sequence[ast.stmt], moved: Collection[ast.stmt], varying: frozenset[str]
+        self, block: Sequence[ast.stmt], moved: Collection[ast.AST], varying: frozenset[str]
     ) -> Iterator[ast.expr]:
         """The largest expressions in a step that compute Python numbers of varying ones."""
         bound = bound_by(block)

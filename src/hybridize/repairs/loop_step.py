@@ -69,7 +69,7 @@ def _extracted(bench: Bench, code: Code, here: Outside) -> tuple[str, tuple[Text
         more = extract(_part(bench, code, here.file, here.back), names[-1])
         edits = (*more.edits, *edits)
     bench.promise(here.file, *names)
-    return made.qualname, edits, next(doubts(part, made), None) is None
+    return made.qualname, edits, next(doubts(part, made), None) is None and bench.runs_once(code)
 
 
 def _part(bench: Bench, code: Code, file: SourceFile, block: tuple[ast.stmt, ...]) -> Part:
