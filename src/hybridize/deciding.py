@@ -354,9 +354,19 @@ def _bundles(
 
     found = Repairs(project, broken)
     offered = ((view.code in vain, found.bundle(view, hits)) for view, hits in broken)
-    made = [each for idle, each in offered if each is not None and (each.is_step or not idle)]
-    bundles = made + [each for hit in steps if (each := found.suggested(hit)) is not None]
-    return sorted(bundles, key=lambda bundle: bundle.precedence)
+    bundles = [each for idle, each in offered if each is not None and (each.is_step or not idle)]
+    parts = [bundle for hit in steps if (bundle := found.suggested(hit)) is not None]
+    return sorted(_joined(bundles, parts), key=lambda bundle: bundle.precedence)
+
+
+def _joined(bundles: Sequence[Bundle], steps: Sequence[Bundle]) -> Iterator[Bundle]:
+    """Bundles of functions and steps of loops: that of a function that may be a graph as a whole is for otherwise."""
+    own = {step.function: step for step in reversed(steps)}
+    whole = {each.function for each in bundles if each.complete and not (each.makes or each.hybrid)}
+    for each in bundles:
+        step = own.get(each.function) if each.function in whole and each.otherwise is None else None
+        yield each if step is None else replace(each, otherwise=step)
+    yield from (step for step in steps if step.function not in whole)
 
 
 def _is_known(view: FunctionView) -> bool:

@@ -147,9 +147,14 @@ def _made(state: _Attempt) -> dict[str, str]:
 
 
 def _is_parted(state: _Attempt, bundle: Bundle) -> bool:
-    """Whether a function was parted before: what stays of it has the causes still, and its part is no more divided."""
+    """Whether a function was parted before: what stays of it has the causes still, and its part is no more divided.
+
+    Each of its loops may have a step of its own.
+    """
     done = [b for bundles in state.applied.values() for b in bundles if b.makes and b.path == bundle.path]
-    return any(b.function == bundle.function or b.makes == bundle.qualname for b in done)
+    if any(b.makes == bundle.qualname for b in done):
+        return True
+    return any(b.function == bundle.function and not (b.is_step and bundle.is_step) for b in done)
 
 
 def _is_asked(bundle: Bundle, wanted: Wanted) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Bound, Cell, Func, Heap, Inst, Lib, Lit, Mod, Obj, Prim, Tensor, Unknown, Value
 from hybridize.domain.tensors import NDARRAY
@@ -19,11 +19,14 @@ from hybridize.program.ir import Code
 from hybridize.program.lowering import walk_codes
 from hybridize.records import dataclass, field
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.source.roles import Role
 from hybridize.source.syntax import walk
 from hybridize.source.versions import Versions
 from hybridize.tracing.views import FrameView, ProjectView, position_of
 
 NOTHING: Value = frozenset()
+#: So many callers above one another are followed.
+_DEEP: Final = 8
 
 
 #: What reads, writes or removes a field.
@@ -42,6 +45,7 @@ class Bench:
     _files: dict[str, SourceFile | None] = field(default_factory=dict)
     _codes: dict[str, dict[int, Code]] | None = None
     _attributes: dict[str, list[tuple[Frame, FieldUse]]] = field(default_factory=dict)
+    _promised: dict[str, set[str]] = field(default_factory=dict)
 
     def file(self, path: str) -> SourceFile | None:
         """A file of the project; None for what does not parse."""
@@ -57,6 +61,14 @@ class Bench:
         if file.tensorflow is None:
             file.handed = self._handed(file)
         return file
+
+    def fresh(self, file: SourceFile, wanted: str) -> str:
+        """A name that a file does not use, nor any change so far that promises to make it there."""
+        return file.fresh(wanted, self._promised.get(file.path, frozenset()))
+
+    def promise(self, file: SourceFile, *names: str) -> None:
+        """Notes names that a change makes in a file: it may be made together with others."""
+        self._promised.setdefault(file.path, set()).update(names)
 
     @cached_property
     def benefits(self) -> Benefits:
@@ -94,6 +106,18 @@ class Bench:
         frames = self.frames(code)
         sites = {(caller.code, pos) for frame in frames for caller, pos in frame.incoming if caller is not None}
         return len(sites) > 1 or any(pos in index_of(caller).looped for caller, pos in sites)
+
+    def runs_once(self, code: Code, depth: int = 0) -> bool:
+        """Whether a function is seen to be called once in a run of the program, and nobody else calls it."""
+        if code.kind == "module":
+            return True
+        if depth > _DEEP or self.project.roles.of(code.path) is Role.LIBRARY:
+            return False
+        sites = self.call_sites(code)
+        if sites is None or len(sites) != 1:
+            return False
+        (caller, position), *_ = sites
+        return position not in index_of(caller).looped and self.runs_once(caller, depth + 1)
 
     # From syntax to the solution -------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Sequence
 
-from hybridize.records import dataclass
+from hybridize.records import dataclass, replace
 from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.flow_of_names import bound_by, forbidden, reads, used_later
 from hybridize.repairs.model import NotOffered
@@ -108,6 +108,8 @@ def extract(part: Part, name: str, docstring: str = "") -> Extracted:
     stored = bound_by(block)
     found = reads(block)
     gives = used_later(file, part.scope, block, stored)
+    forgotten, gone = _forgotten(part, stored - set(gives))
+    gives = sorted({*gives, *forgotten})
     # What is not bound in every case must keep what it was bound to before; what was not bound is read as such later.
     likely = reads(block, looped=True).surely
     kept = {each for each in gives if each not in found.surely}
@@ -118,7 +120,27 @@ def extract(part: Part, name: str, docstring: str = "") -> Extracted:
         raise NotOffered(f"`{missing[0]}` may not be bound where the part begins")
     if len(takes) > _MOST:
         raise NotOffered("it takes too many variables")
-    return _written(part, name, docstring, _ordered(part, takes), tuple(_in_order(block, gives)))
+    made = _written(part, name, docstring, _ordered(part, takes), tuple(_in_order(block, gives)))
+    return replace(made, edits=(*made.edits, *gone))
+
+
+def _forgotten(part: Part, own: Collection[str]) -> tuple[set[str], list[TextEdit]]:
+    """Of some variables that become those of the new function: the edits that take a `del` of them away.
+
+    Those come first of which a `del` must stay.
+    """
+    kept: set[str] = set()
+    gone: list[TextEdit] = []
+    for node in (n for n in walk(part.scope) if isinstance(n, ast.Delete)):
+        names = {t.id for t in node.targets if isinstance(t, ast.Name)}
+        if not names & set(own):
+            continue
+        edit = part.file.whole_lines(node)
+        if edit is None or len(names & set(own)) < len(node.targets) or len(part.file.block(node)) == 1:
+            kept |= names & set(own)
+        else:
+            gone.append(edit)
+    return kept, gone
 
 
 def _is_bound_before(part: Part, name: str) -> bool:

@@ -119,7 +119,10 @@ def bound_by(block: Sequence[ast.stmt]) -> set[str]:
 
 
 def used_later(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt], names: set[str]) -> list[str]:
-    """Those of some names, bound by statements of a scope, that code outside of the statements may read from them."""
+    """Those of some names, bound by statements of a scope, that code outside of the statements may read from them.
+
+    What only forgets them (`del tape`) does not read them.
+    """
     first, last = start(block[0]), end(block[-1])
     loop: ast.AST | None = None  # the outermost around the block
     for each in file.around(block[0]):
@@ -131,7 +134,7 @@ def used_later(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt], name
     for node in walk(scope):
         if not isinstance(node, ast.Name) or node.id not in names:
             continue
-        if isinstance(node.ctx, ast.Store) and not _is_updated(file, node):
+        if isinstance(node.ctx, ast.Del) or (isinstance(node.ctx, ast.Store) and not _is_updated(file, node)):
             continue
         place = start(node)
         if first <= place < last or (place < early and not _is_delayed(file, node, scope)):
@@ -139,8 +142,10 @@ def used_later(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt], name
         if _is_other(file, node, scope) or _is_bound_anew(file, scope, node, block, early):
             continue
         found[node.id] = None
-    if loop is not None:  # what a round reads of the one before
-        found.update(dict.fromkeys(reads(block).needed & names))
+    if loop is not None:  # what a round reads of the one before, if nothing in front binds it anew
+        around = file.block(block[0])
+        anew = reads(around[: around.index(block[0])]).surely
+        found.update(dict.fromkeys((reads(block).needed & names) - anew))
     return sorted(found)
 
 

@@ -9,11 +9,11 @@ from hybridize.domain.objects import Inst, LibInst, Tensor
 from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.model import Ternary
 from hybridize.repairs.bench import Bench
-from hybridize.repairs.extraction import beside, extract
+from hybridize.repairs.extraction import Extracted, beside, extract
 from hybridize.repairs.flow_of_names import reads
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.names import bound_in
-from hybridize.repairs.parts import lines_of_causes, runs, total_work, work_by_line
+from hybridize.repairs.parts import is_step, lines_of_causes, runs, total_work, work_by_line
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
 from hybridize.tracing.views import FunctionView
@@ -47,19 +47,43 @@ def whole(bench: Bench, function: FunctionView, causes: Sequence[Cause]) -> Chan
         raise NotOffered("what is in the way has no place in it")
     found = [run for run in runs(own.body, blocked, work) if not _cuts_tape(own, run.block)]
     best = max(found, key=lambda run: run.work, default=None)
-    if best is None or best.work < max(_LEAST, _MOST_OF_IT * total_work(own.body, work)):
+    if best is not None and best.work >= max(_LEAST, _MOST_OF_IT * total_work(own.body, work)):
+        blocks = [best.block]
+    else:
+        steps = (run.block for run in found if run.work >= _LEAST and is_step(bench, function.code, run.block))
+        blocks = [_unconditioned(block) for block in steps]
+    for block in blocks:
+        if len(block) == 1 and isinstance(block[0], (ast.Assign, ast.Expr, ast.AnnAssign)):
+            raise NotOffered("its computation is a function already")
+        made_here = _made_at_each_call(bench, function, file, own, block)
+        if made_here is not None:
+            raise NotOffered(f"each call makes `{made_here}`, and would be traced anew")
+    if not blocks:
         raise NotOffered("what is in the way stands amid the computation")
-    if len(best.block) == 1 and isinstance(best.block[0], (ast.Assign, ast.Expr, ast.AnnAssign)):
-        raise NotOffered("its computation is a function already")
-    made_here = _made_at_each_call(bench, function, file, own, best.block)
-    if made_here is not None:
-        raise NotOffered(f"each call makes `{made_here}`, and would be traced anew")
-    name = _name(file, own)
+    return _change(file, own, blocks)
+
+
+def _unconditioned(block: tuple[ast.stmt, ...]) -> tuple[ast.stmt, ...]:
+    """A part without a condition that is around all of it."""
+    while len(block) == 1 and isinstance(block[0], ast.If) and not block[0].orelse:
+        block = tuple(block[0].body)
+    return block
+
+
+def _change(file: SourceFile, own: FunctionNode, blocks: Sequence[tuple[ast.stmt, ...]]) -> Change:
+    """Each of some parts of a function becomes a function."""
     said = f"What `{own.name}` computes, as a graph." if ast.get_docstring(own) is not None else ""
-    made = extract(beside(file, own, best.block), name, said)
+    made: list[Extracted] = []
+    names: list[str] = []
+    for block in blocks:
+        names.append(file.fresh(f"_{own.name.strip('_')}_graph", names))
+        made.append(extract(beside(file, own, block), names[-1], said))
+    edits = tuple(edit for each in made for edit in each.edits)
     doubt = f"the computation moves out of `{own.name}`, into a function of its own"
     spans = ((file.path, start(own), end(own)),)
-    return Change(made.edits, f"`{name}` holds what `{own.name}` computes", doubt, spans=spans, makes=made.qualname)
+    hold = "holds" if len(names) == 1 else "and so on hold"
+    says = f"`{names[0]}` {hold} what `{own.name}` computes"
+    return Change(edits, says, doubt, spans=spans, makes=made[0].qualname)
 
 
 def _has_graphs(bench: Bench, function: FunctionView) -> bool:
@@ -86,21 +110,18 @@ def _made_at_each_call(
 
 def _cuts_tape(own: FunctionNode, block: Sequence[ast.stmt]) -> bool:
     """Whether a gradient tape is opened on one side of a border and used on the other: it would record nothing."""
-    tapes = {
-        item.optional_vars.id
-        for node in walk(own)
-        if isinstance(node, ast.With)
-        for item in node.items
-        if isinstance(item.optional_vars, ast.Name) and "GradientTape" in ast.unparse(item.context_expr)
-    }
-    uses = [n for n in walk(own) if isinstance(n, ast.Name) and n.id in tapes]
     inside = {n for statement in block for n in walk(statement)}
-    within = {n.id for n in uses if n in inside}
-    return bool(within & {n.id for n in uses if n not in inside})
-
-
-def _name(file: SourceFile, own: FunctionNode) -> str:
-    return file.fresh(f"_{own.name.strip('_')}_graph")
+    opened: dict[str, list[ast.With]] = {}
+    for node in (n for n in walk(own) if isinstance(n, ast.With)):
+        for item in node.items:
+            if isinstance(item.optional_vars, ast.Name) and "GradientTape" in ast.unparse(item.context_expr):
+                opened.setdefault(item.optional_vars.id, []).append(node)
+    for use in walk(own):
+        if isinstance(use, ast.Name) and use.id in opened:
+            tapes = [tape for tape in opened[use.id] if start(tape) <= start(use)]
+            if any((tape in inside) != (use in inside) for tape in sorted(tapes, key=start)[-1:]):
+                return True
+    return False
 
 
 REPAIR = Repair(
@@ -111,8 +132,9 @@ REPAIR = Repair(
     details="""A training step often ends in `losses.append(loss.numpy())`, a counter, a progress bar, a message. None
 of them can be in a graph, the computation before them can. The statements in a row that hold most of the operations and
 nothing that is in the way become a function `_step_graph`, which takes the variables that it reads and returns those
-that are used later. Everything else stays as it was, so that the results, the output and the state are the same. Tried
-where the repairs of single causes are not enough.""",
+that are used later. Where no row holds most of them, each that computes gradients and applies them does (an agent
+trains two networks, and counts in between). Everything else stays as it was, so that the results, the output and the
+state are the same. Tried where the repairs of single causes are not enough.""",
     safety="""Never safe, but only in that it changes the shape of the code: the computation moves into a function of
 its own.""",
     propose=propose,

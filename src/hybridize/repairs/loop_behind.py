@@ -11,12 +11,14 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TypeGuard
 
+from hybridize.domain.objects import Container, Lib, Lit, Prim, Tensor, Tup, Value
+from hybridize.domain.tensors import DENSE, NDARRAY
 from hybridize.records import dataclass
 from hybridize.repairs.flow_of_names import bound_by, forbidden
 from hybridize.repairs.names import names_in
 from hybridize.repairs.parts import work_of
 from hybridize.repairs.text import end
-from hybridize.source.syntax import walk
+from hybridize.source.syntax import children, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class Behind:
 
 
 def behind(
-    block: Sequence[ast.stmt], blocked: Collection[int], work: Mapping[int, float], is_value: Callable[[str], bool]
+    block: Sequence[ast.stmt], blocked: Collection[int], work: Mapping[int, float], held: Callable[[str], Value]
 ) -> Behind:
     """What comes behind the statements of a step.
 
@@ -37,7 +39,7 @@ def behind(
         block: the statements.
         blocked: the lines that cannot be in a graph.
         work: how many operations each line runs.
-        is_value: whether a name holds numbers, texts, tensors that nothing changes, or containers of Python.
+        held: what a place, a name or a field of one (`self.losses`), holds; nothing where that is not known.
     """
     late: list[ast.stmt] = []
     kept: list[ast.stmt] = []
@@ -49,15 +51,16 @@ def behind(
         if item.optional_vars
         for name in names_in(item.optional_vars)
     }
-    for statement in reversed(list(_flat(block))):
+    for statement in reversed(list(flat(block))):
         wanted = _is_in(statement, blocked) or _adds_up(statement) or not work_of([statement], work)
-        others = {name for name in _loads(statement) - bound_by([statement]) if not is_value(name)} if kept else set()
-        if wanted and _may_wait(statement, kept, opened, others):
+        bound = bound_by([statement])
+        objects = {place for place in places(statement, held) - bound if not is_fixed(held(place))}
+        if wanted and _may_wait(statement, kept, opened, objects, held):
             late.insert(0, statement)
-            asked |= others
+            asked |= {place for place in objects if not _is_kept(held(place))} if kept else set()
         else:
             kept.append(statement)
-    needed = any(_is_in(each, blocked) for each in late) and not _is_emptied(block, late)
+    needed = any(_is_in(each, blocked) for each in late) and not is_emptied(block, late)
     return Behind(tuple(late), tuple(sorted(asked))) if needed else Behind()
 
 
@@ -66,11 +69,11 @@ def is_tape(statement: ast.stmt) -> TypeGuard[ast.With]:
     return isinstance(statement, ast.With) and "GradientTape" in ast.unparse(statement.items[0])
 
 
-def _flat(block: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+def flat(block: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of a block, those that a tape records in place of its own."""
     for statement in block:
         if is_tape(statement):
-            yield from _flat(statement.body)
+            yield from flat(statement.body)
         else:
             yield statement
 
@@ -90,16 +93,61 @@ def _adds_up(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name)
 
 
-def _may_wait(statement: ast.stmt, rest: Sequence[ast.stmt], tapes: Collection[str], others: Collection[str]) -> bool:
-    """Whether a statement does the same behind others: none binds what another reads, nor uses the same object."""
+def _may_wait(
+    statement: ast.stmt,
+    rest: Sequence[ast.stmt],
+    tapes: Collection[str],
+    objects: Collection[str],
+    held: Callable[[str], Value],
+) -> bool:
+    """Whether a statement does the same behind others: none changes what another reads, nor uses the same object."""
     used = {name for s in rest for name in names_in(s)}
-    loads = _loads(statement)
-    if bound_by([statement]) & used or loads & (bound_by(rest) | set(tapes)) or used & set(others):
+    if bound_by([statement]) & used or _loads(statement) & (bound_by(rest) | set(tapes)):
+        return False
+    mine = places(statement, held)
+    theirs = {place for s in rest for place in places(s, held)}
+    changed = {place for s in rest for place in _stores(s, held)}
+    if _meet(objects, theirs) or _meet(_stores(statement, held), theirs) or _meet(mine, changed):
         return False
     return next(forbidden([statement]), None) is None
 
 
-def _is_emptied(block: Sequence[ast.stmt], late: Sequence[ast.stmt]) -> bool:
+def places(node: ast.AST, held: Callable[[str], Value]) -> set[str]:
+    """The names that code uses; of an object whose fields are known, the fields."""
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        place = f"{node.value.id}.{node.attr}"
+        return {place if held(place) else node.value.id}
+    return set().union(*(places(child, held) for child in children(node)))
+
+
+def _stores(statement: ast.stmt, held: Callable[[str], Value]) -> set[str]:
+    """The places of which a statement writes an item or a field."""
+    written = (n for n in walk(statement) if isinstance(n, (ast.Attribute, ast.Subscript)))
+    return {place for n in written if not isinstance(n.ctx, ast.Load) for place in places(n, held)}
+
+
+def _meet(some: Collection[str], others: Collection[str]) -> bool:
+    """Whether places have one in common, a name being all its fields."""
+    return any(a == b or a.startswith(f"{b}.") or b.startswith(f"{a}.") for a in some for b in others)
+
+
+def is_fixed(value: Value) -> bool:
+    """Whether a place holds numbers, texts, tensors that nothing changes, or parts of libraries."""
+    plain = (Lit, Prim, Tup, Lib)
+    return bool(value) and all(
+        isinstance(o, plain) or (isinstance(o, Tensor) and o.kind in (DENSE, NDARRAY)) for o in value
+    )
+
+
+def _is_kept(value: Value) -> bool:
+    """Whether a place holds containers of Python, or what is fixed."""
+    rest = frozenset(o for o in value if not isinstance(o, Container))
+    return bool(value) and (not rest or is_fixed(rest))
+
+
+def is_emptied(block: Sequence[ast.stmt], late: Sequence[ast.stmt]) -> bool:
     """Whether a tape would have nothing left to record, or the step nothing left to do."""
     return any(all(s in late for s in each) for each in (block, *(tape.body for tape in _tapes(block))))
 

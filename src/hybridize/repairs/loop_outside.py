@@ -10,18 +10,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from hybridize.domain.objects import Container, Lib, Lit, Prim, Tensor, Tup, Value
-from hybridize.domain.tensors import DENSE, NDARRAY
+from hybridize.domain.objects import Bound, Func, Inst, Lib, Unknown, Value
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
 from hybridize.repairs.bench import NOTHING, Bench, numbers
 from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.flow_of_names import bound_by, reads
-from hybridize.repairs.loop_behind import behind
+from hybridize.repairs.hoisting import Early, early
+from hybridize.repairs.loop_behind import Behind, behind, flat, is_emptied, is_fixed, places
 from hybridize.repairs.names import names_in
-from hybridize.repairs.text import SourceFile, end, start
-from hybridize.source.ends import common_ends
+from hybridize.repairs.text import SourceFile, applied, end, found_again
 from hybridize.source.syntax import children, walk
+from hybridize.tracing.views import position_of
 
 _BUILTINS = frozenset({"min", "max", "abs", "round", "int", "float"})
 _PURE = (ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Call, ast.Attribute)
@@ -32,57 +32,91 @@ _DIVIDES = (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """The file as it is then, its loop, and the statements of the step in it.
+    """The file as it is then, and the statements of the step in it; `back` are those of a part that comes later.
 
-    `asked` are the names of the objects of which something is asked behind the step that was asked amid it.
+    `asked` are the names of the objects of which something is asked behind the step that was asked amid it,
+    `interrupted` says that gradients are computed earlier than they were.
     """
 
     file: SourceFile
-    loop: ast.For | ast.While
     block: tuple[ast.stmt, ...]
     asked: tuple[str, ...] = ()
+    back: tuple[ast.stmt, ...] = ()
+    interrupted: bool = False
 
 
 @dataclass(slots=True)
 class Mover:
-    """Moves what Python keeps out of some statements of a loop. `counters` are its names that hold varying numbers."""
+    """Moves what Python keeps out of some statements of a loop.
+
+    `counters` are its names that hold varying numbers, `draws` the positions of draws that a graph would not make.
+    """
 
     bench: Bench
     file: SourceFile
     code: Code
     counters: frozenset[str]
+    draws: Collection[int] = ()
 
-    def move(
-        self, loop: ast.For | ast.While, block: Sequence[ast.stmt], blocked: Collection[int], work: Mapping[int, float]
-    ) -> Outside | None:
+    def move(self, block: Sequence[ast.stmt], blocked: Collection[int], work: Mapping[int, float]) -> Outside | None:
         """The file without what stands in the way of a step; None where nothing of it can be moved."""
-        later = behind(block, blocked, work, self._is_value)
+        later = self.behind(block, blocked, work)
         while block and block[-1] in later.late:  # it is there already
             later = replace(later, late=later.late[:-1])
             block = block[:-1]
         front, varying = self._assigned(block)
-        kept = [s for s in block if s not in front and s not in later.late]
-        found = list(self._expressions(kept, later.late, varying))
-        if not front and not later.late and not found:
+        drawn = self._drawn(block, later.late)
+        away = (*front, *drawn.whole, *later.late)
+        kept = [s for s in block if s not in away]
+        found = list(self._expressions(kept, (*away, *drawn.inner), varying))
+        moved = drawn.moved(self.file, "drawn")
+        if not (away or found or drawn.inner) or moved is None or is_emptied(block, away):
             return None
         texts = {self.file.source(node): node for node in found}
         names = self._named(texts)
-        edits = [self._replaced(node, names[self.file.source(node)]) for node in found]
-        edits += [each for s in (*front, *later.late) if (each := _lines(self.file, s)) is not None]
-        if len(edits) != len(found) + len(front) + len(later.late):
-            return None
+        edits = [*moved[0], *(self._replaced(node, names[self.file.source(node)]) for node in found)]
+        gone = [self.file.whole_lines(s) for s in (*front, *later.late)]
         indent = self.file.indentation(block[0])
-        if indent is None:
+        if indent is None or None in gone:
             return None
+        edits += [each for each in gone if each is not None]
         first, (last, column) = block[0].lineno, end(block[-1])
         lines = [self.file.source(s) for s in front] + [f"{name} = {text}" for text, name in names.items()]
+        lines += [text for _, text in moved[1]]
         ahead = "".join(f"{indent}{line}\n" for line in lines)
-        after = "".join(f"\n{indent}{line}" for line in self._dedented(later.late))
+        after = "".join(f"\n{indent}{line}" for line in self.file.dedented(later.late))
         edits.append(TextEdit(self.file.path, (first, 0), (first, 0), ahead))
         edits.append(TextEdit(self.file.path, (last, column), (last, column), after))
         text = applied(self.file.lines, edits)
         file = self.file.with_text(text, last)
-        return _found_again(file, loop, loop.body.index(block[0]) + len(lines), len(kept), later.asked)
+        body = found_again(self.file, block[0], file)
+        at = self.file.block(block[0]).index(block[0]) + len(lines)
+        return Outside(file, tuple(body[at : at + len(kept)]), later.asked) if body else None
+
+    def behind(self, block: Sequence[ast.stmt], blocked: Collection[int], work: Mapping[int, float]) -> Behind:
+        """What comes behind the step."""
+        return behind(block, blocked, work, self.value)
+
+    def _drawn(self, block: Sequence[ast.stmt], late: Collection[ast.stmt]) -> Early:
+        """What a step draws in any case, of nothing that it computes, if that is all it draws: it comes in front."""
+        statements = [s for s in flat(block) if s not in late]
+        bound = bound_by(statements)
+
+        def is_drawn(node: ast.expr) -> bool:
+            return (
+                any(self._draws(n) for n in walk(node))
+                and not any(isinstance(n, _APART) for n in walk(node))
+                and not names_in(node) & bound
+                and all(is_fixed(self.value(place)) for place in places(node, self.value))
+            )
+
+        found = early(statements, is_drawn)
+        inside = {n for e in (*(s.value for s in found.whole), *found.inner) for n in walk(e)}
+        others = (n for s in block for n in walk(s) if n not in inside)
+        return Early() if any(map(self._draws, others)) else found
+
+    def _draws(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and position_of(node) in self.draws
 
     # Numbers in front -----------------------------------------------------------------------------------------------
 
@@ -120,7 +154,7 @@ class Mover:
         return isinstance(node, (*_PURE, *_PARTS))
 
     def _expressions(
-        self, block: Sequence[ast.stmt], moved: Collection[ast.stmt], varying: frozenset[str]
+        self, block: Sequence[ast.stmt], moved: Collection[ast.AST], varying: frozenset[str]
     ) -> Iterator[ast.expr]:
         """The largest expressions in a step that compute Python numbers of varying ones."""
         bound = bound_by(block)
@@ -166,27 +200,9 @@ class Mover:
             return TextEdit(edit.path, (edit.start[0], first), (edit.end[0], last + 1), name)
         return edit
 
-    # What comes behind ----------------------------------------------------------------------------------------------
-
-    def _is_value(self, name: str) -> bool:
-        """Whether a name holds numbers, texts, tensors that nothing changes, or containers of Python."""
-        value = self.value(name)
-        plain = (Lit, Prim, Container, Tup, Lib)
-        return bool(value) and all(
-            isinstance(o, plain) or (isinstance(o, Tensor) and o.kind in (DENSE, NDARRAY)) for o in value
-        )
-
-    def _dedented(self, late: Sequence[ast.stmt]) -> Iterator[str]:
-        """The lines of statements, as deep as the block around them is."""
-        for statement in late:
-            depth = statement.col_offset
-            last = self.file.lines[end(statement)[0] - 1]
-            lines = [line.decode() for line in self.file.lines[statement.lineno - 1 : end(statement)[0] - 1]]
-            for line in [*lines, last.decode()]:
-                yield line[depth:] if not line[:depth].strip() else line.lstrip()
-
-    def value(self, name: str) -> Value:
-        """What a name of the code, or of its module, may hold."""
+    def value(self, place: str) -> Value:
+        """What a name of the code or of its module may hold, or a field of it (`self.losses`)."""
+        name, _, field = place.partition(".")
         found = NOTHING
         for slot, named in self.code.slot_names.items():
             if named == name:
@@ -194,44 +210,18 @@ class Mover:
         for frame in self.bench.frames(self.code)[:1] if not found else ():
             cell = frame.module.fields.get(name)
             found = cell.value if cell is not None and cell.value else found
-        return found or _builtin(name)
+        found = found or _builtin(name)
+        return _field(found, field) if field else found
 
 
-def applied(lines: Sequence[bytes], edits: Sequence[TextEdit]) -> str:
-    """A text, given by its lines, after some edits that do not overlap."""
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
-    text = b"\n".join(lines)
-    for edit in sorted(edits, key=lambda e: (e.start, e.end), reverse=True):
-        first, last = (starts[line - 1] + column for line, column in (edit.start, edit.end))
-        text = text[:first] + edit.text.encode() + text[last:]
-    return text.decode()
-
-
-def difference(path: str, old: Sequence[bytes], new: Sequence[bytes]) -> TextEdit:
-    """The one edit of whole lines that makes a text of another."""
-    head, tail = common_ends(old, new)
-    if not tail:  # the last line has no line behind it
-        text = b"\n".join(new[head:]).decode()
-        return TextEdit(path, (head + 1, 0), (len(old), len(old[-1])), text)
-    text = b"".join(line + b"\n" for line in new[head : len(new) - tail]).decode()
-    return TextEdit(path, (head + 1, 0), (len(old) - tail + 1, 0), text)
-
-
-def _found_again(file: SourceFile, loop: ast.stmt, first: int, count: int, asked: tuple[str, ...]) -> Outside | None:
-    for node in file.nodes:
-        if isinstance(node, (ast.For, ast.While)) and start(node) == start(loop):
-            return Outside(file, node, tuple(node.body[first : first + count]), asked)
-    return None
-
-
-def _lines(file: SourceFile, statement: ast.stmt) -> TextEdit | None:
-    """The edit that takes a statement away with its lines; None where they hold something else."""
-    last, column = end(statement)
-    if file.indentation(statement) is None or file.lines[last - 1][column:].strip() or last >= len(file.lines):
-        return None
-    return TextEdit(file.path, (statement.lineno, 0), (last + 1, 0), "")
+def _field(owners: Value, name: str) -> Value:
+    """What a field of instances holds; nothing where one of them may have none, or computes it."""
+    found = NOTHING
+    for owner in owners:
+        if not isinstance(owner, Inst) or name not in owner.fields:
+            return NOTHING
+        found |= owner.fields[name].value
+    return NOTHING if any(isinstance(o, (Unknown, Bound, Func)) for o in found) else found
 
 
 def _may_fail(node: ast.expr) -> bool:

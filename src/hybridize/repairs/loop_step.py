@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import NDARRAY
 from hybridize.program.ir import Code
 from hybridize.records import replace
 from hybridize.repairs.bench import Bench
-from hybridize.repairs.extraction import Part, extract, in_front
+from hybridize.repairs.edits import TextEdit
+from hybridize.repairs.extraction import Part, beside, extract, in_front
 from hybridize.repairs.flow_of_names import reads
 from hybridize.repairs.loop_behind import is_tape
-from hybridize.repairs.loop_outside import Mover, Outside, applied, difference
+from hybridize.repairs.loop_outside import Mover, Outside
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.names import bound_in
-from hybridize.repairs.parts import eager_lines, lines_of_effects, lines_of_stuck, runs, work_by_line
-from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.repairs.parts import draws_in, eager_lines, lines_of_effects, lines_of_stuck, runs, stays, work_by_line
+from hybridize.repairs.step_parts import divided
+from hybridize.repairs.text import FunctionNode, SourceFile, applied, difference, end, start
+from hybridize.repairs.unchanged import doubts
 from hybridize.source.syntax import walk
 
 #: The kinds of tensors that are data.
@@ -30,7 +33,8 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     if file is None or cause.hit is None or file.tensorflow is None:
         return
     first, last = cause.line, (cause.hit.end or cause.hit.position) >> 16
-    loop = _loop(file, first, last)
+    body = _body(file, first, last)
+    loop = next(file.loops_around(body[0]), None) if body else None
     if loop is None:
         return
     scope = next((n for n in file.around(loop) if isinstance(n, (FunctionNode, ast.Lambda, ast.ClassDef))), file.tree)
@@ -38,39 +42,60 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         return
     if isinstance(scope, ast.Module) and not bench.is_script(file.path):
         raise NotOffered("other modules may use its variables")
-    if isinstance(scope, FunctionNode) and bench.is_called_again(cause.function):
-        raise NotOffered(f"`{scope.name}` is called again and again: each call would trace anew")
-    here = _step(bench, file, cause.function, loop, first, last)
-    name = file.fresh("train_step")
-    inner = _scope(here.file, here.loop)
-    part = in_front(here.file, inner, here.block)
-    if isinstance(inner, ast.Module):
-        part = replace(part, fixed=part.fixed - _data(bench, cause.function, part))
-    made = extract(part, name)
-    edits = made.edits
-    if here.file is not file:  # what Python keeps was moved away first
+    here = _step(bench, file, cause.function, body, first, last)
+    made, edits, sure = _extracted(bench, cause.function, here)
+    if here.file is not file:  # something was moved first
         lines = applied(here.file.lines, edits).encode().split(b"\n")
         edits = (difference(file.path, file.lines, lines),)
     doubt = "the step moves out of its loop, and what only it needs is no longer a variable around it"
     if here.asked:
         doubt += f"; what is asked of {', '.join(f'`{name}`' for name in here.asked)} is asked after the update"
+    if here.interrupted:
+        doubt += "; the gradients are computed before what interrupts the step"
     spans = ((file.path, start(loop), end(loop)),)
-    yield Change(edits, f"`{name}` holds the training step of the loop", doubt, spans=spans, makes=made.qualname)
+    says = f"`{made}` holds the training step of the loop"
+    yield Change(edits, says, None if sure and here.file is file else doubt, spans=spans, makes=made)
 
 
-def _scope(file: SourceFile, loop: ast.stmt) -> FunctionNode | ast.Module:
-    """The function, or else the module, that a loop is in."""
-    return next((n for n in file.around(loop) if isinstance(n, FunctionNode)), file.tree)
+def _extracted(bench: Bench, code: Code, here: Outside) -> tuple[str, tuple[TextEdit, ...], bool]:
+    """The qualified name of the step, the edits that make it, and a part that comes later, functions; if it is sure."""
+    part = _part(bench, code, here.file, here.block)
+    private = "_" if part.receiver else ""  # a base class may have such a method
+    name = bench.fresh(here.file, f"{private}train_step")
+    made = extract(part, name)
+    names, edits = [name], made.edits
+    if here.back:
+        names.append(bench.fresh(here.file, f"{private}update_step"))
+        more = extract(_part(bench, code, here.file, here.back), names[-1])
+        edits = (*more.edits, *edits)
+    bench.promise(here.file, *names)
+    return made.qualname, edits, next(doubts(part, made), None) is None and bench.runs_once(code)
 
 
-def _loop(file: SourceFile, first: int, last: int) -> ast.For | ast.While | None:
-    """The innermost loop whose own block has the statements of some lines."""
+def _part(bench: Bench, code: Code, file: SourceFile, block: tuple[ast.stmt, ...]) -> Part:
+    """Some statements of a loop as the part that becomes a function: beside theirs, or else in front of the loop."""
+    scope = _scope(file, block[0])
+    if isinstance(scope, FunctionNode) and bench.is_called_again(code):
+        return beside(file, scope, block)  # within it each call would trace anew
+    part = in_front(file, scope, block)
+    return replace(part, fixed=part.fixed - _data(bench, code, part)) if isinstance(scope, ast.Module) else part
+
+
+def _scope(file: SourceFile, statement: ast.stmt) -> FunctionNode | ast.Module:
+    """The function, or else the module, that a statement is in."""
+    return next((n for n in file.around(statement) if isinstance(n, FunctionNode)), file.tree)
+
+
+def _body(file: SourceFile, first: int, last: int) -> list[ast.stmt]:
+    """The block, of a loop or of a condition in one, whose own statements stand on some lines."""
     for node in file.nodes:
-        if isinstance(node, (ast.For, ast.While)):
-            lines = [(s.lineno, end(s)[0]) for s in node.body]
+        if not isinstance(node, (ast.For, ast.While, ast.If)):
+            continue
+        for block in (node.body, node.orelse):
+            lines = [(s.lineno, end(s)[0]) for s in block]
             if any(a == first for a, _ in lines) and any(b == last for _, b in lines):
-                return node
-    return None
+                return block
+    return []
 
 
 def _data(bench: Bench, code: Code, part: Part) -> set[str]:
@@ -104,38 +129,44 @@ def _counters(loop: ast.stmt) -> set[str]:
     return found | ({target.id} if isinstance(target, ast.Name) else set())
 
 
-def _step(bench: Bench, file: SourceFile, code: Code, loop: ast.For | ast.While, first: int, last: int) -> Outside:
+def _step(bench: Bench, file: SourceFile, code: Code, body: list[ast.stmt], first: int, last: int) -> Outside:
     """The statements of the step, with those around it that compute and have no effect on Python.
 
     Where counters or effects stand among them, the file without these: in front of the step, or behind it.
     """
-    effects = lines_of_effects(bench, code, loop.lineno, end(loop)[0]) | eager_lines(loop.body)
-    effects |= lines_of_stuck(bench, code)
-    counters = frozenset().union(*(_counters(each) for each in (loop, *file.loops_around(loop))))
-    uses = {n.lineno for s in loop.body for n in walk(s) if isinstance(n, ast.Name) and n.id in counters}
+    loops = list(file.loops_around(body[0]))
+    effects = lines_of_effects(bench, code, loops[0].lineno, end(loops[0])[0]) | eager_lines(body)
+    draws = draws_in(bench, code)
+    effects |= lines_of_stuck(bench, code) | {position >> 16 for position in draws}
+    counters = frozenset().union(*map(_counters, loops))
+    uses = {n.lineno for s in body for n in walk(s) if isinstance(n, ast.Name) and n.id in counters}
     work = work_by_line(bench, code)
-    block = _run(loop, effects | uses, work, first, last)
+    block = _run(body, effects | uses, work, first, last)
     if block is not None:
-        return Outside(file, loop, block)
+        return Outside(file, block)
     inside = set(range(first, last + 1))
-    block = _run(loop, (effects - _of_tapes(loop, inside)) | (uses - inside), work, first, last)
+    block = _run(body, (effects - _of_tapes(body, inside)) | (uses - inside), work, first, last)
     if block is None:
-        block = tuple(s for s in loop.body if s.lineno >= first and end(s)[0] <= last)
-    moved = Mover(bench, file, code, counters).move(loop, block, effects | uses, work) if block else None
-    return moved or Outside(file, loop, block)
+        block = tuple(s for s in body if s.lineno >= first and end(s)[0] <= last)
+    mover = Mover(bench, file, code, counters, draws)
+    late = mover.behind(block, effects | uses, work).late
+    if any(s not in late and not is_tape(s) and stays(s, effects) for s in block):
+        parts = divided(file, block, effects, work, lambda some: mover.behind(some, effects | uses, work))
+        if parts is not None:
+            return Outside(parts.file, parts.front, parts.asked, parts.back, interrupted=True)
+    return mover.move(block, effects | uses, work) or Outside(file, block)
 
 
-def _of_tapes(loop: ast.For | ast.While, inside: set[int]) -> set[int]:
+def _of_tapes(body: Sequence[ast.stmt], inside: set[int]) -> set[int]:
     """The lines of the blocks that a tape records, within some lines."""
-    tapes = [s for s in loop.body if is_tape(s)]
-    return inside & {line for tape in tapes for line in range(tape.lineno, end(tape)[0] + 1)}
+    return inside & {line for s in body if is_tape(s) for line in range(s.lineno, end(s)[0] + 1)}
 
 
 def _run(
-    loop: ast.For | ast.While, blocked: set[int], work: Mapping[int, float], first: int, last: int
+    body: Sequence[ast.stmt], blocked: set[int], work: Mapping[int, float], first: int, last: int
 ) -> tuple[ast.stmt, ...] | None:
-    for run in runs(loop.body, blocked, work):
-        if run.block[0].lineno <= first and end(run.block[-1])[0] >= last and run.block[0] in loop.body:
+    for run in runs(body, blocked, work):
+        if run.block[0].lineno <= first and end(run.block[-1])[0] >= last and run.block[0] in body:
             return run.block
     return None
 
@@ -148,11 +179,17 @@ REPAIR = Repair(
     details="""Where a script has its forward pass, gradients and updates in the loop itself, among printing and
 collecting, nothing can be decorated. The statements of the step become a function `train_step` right before the
 outermost loop. It takes what the loops bind (the batch) and returns what is used later (the loss); the model, the
-optimizer and whatever else is bound once before stay variables from outside. Python numbers that come of loop counters
-(`0.99 ** epoch`, `i < 10`) are computed in front of the step and passed; what only shows, counts, saves or collects
-comes behind the step, wherever it stands in it. Offered in scripts, and in functions that are called once.""",
-    safety="""Never safe, but only in that it changes the shape of the code: the step moves out of its loop, and what
-only it needs is no longer a variable around it.""",
+optimizer and whatever else is bound once before stay variables from outside. Each loop of a function may have a step,
+and a condition in a loop, too. In functions that are called again and again the step becomes a function beside them.
+
+Python numbers that come of loop counters (`0.99 ** epoch`, `i < 10`) are computed in front of the step and passed, and
+so are random numbers that a graph would not draw, of NumPy or by the global seed alone. What only shows, counts, saves
+or collects comes behind the step, wherever it stands in it. Where Python decides amid the step (`if np.isnan(loss):
+continue`, an update every fourth time), it becomes two: what comes before, with the gradients, and the update.""",
+    safety="""Safe in a function that is called once, where the step moves as it stands, returns whatever is read later,
+and nobody else can see its variables: no function within, no handler around it that goes on after half of it, nobody
+who asks for variables by name. Else what only the step needs is no longer a variable around it; what is moved before or
+behind the step is told.""",
     propose=propose,
     examples=(
         RepairExample(
@@ -243,6 +280,60 @@ r = main(40)
 """,
             function="main.train_step",
             output=True,
+        ),
+        RepairExample(
+            """\
+import math
+import tensorflow as tf
+w = tf.Variable([[1.0], [2.0]])
+optimizer = tf.keras.optimizers.SGD(0.1)
+losses = []
+for step in range(60):
+    x = tf.random.stateless_normal([4, 2], [1, step]) / float(step % 7 > 0)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(tf.tanh(tf.matmul(x, w)) - 1.0))
+        losses.append(float(loss))
+    if math.isnan(losses[-1]):
+        print("skipped step", step)
+        continue
+    gradients = tape.gradient(loss, [w])
+    gradients, norm = tf.clip_by_global_norm(gradients, 1.0)
+    optimizer.apply_gradients(zip(gradients, [w]))
+print(f"loss {losses[-1]:.4f}")
+""",
+            """\
+import math
+import tensorflow as tf
+w = tf.Variable([[1.0], [2.0]])
+optimizer = tf.keras.optimizers.SGD(0.1)
+losses = []
+
+@tf.function
+def train_step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(tf.tanh(tf.matmul(x, w)) - 1.0))
+    gradients = tape.gradient(loss, [w])
+    return loss, gradients
+
+
+@tf.function
+def update_step(gradients):
+    gradients, norm = tf.clip_by_global_norm(gradients, 1.0)
+    optimizer.apply_gradients(zip(gradients, [w]))
+
+for step in range(60):
+    x = tf.random.stateless_normal([4, 2], [1, step]) / float(step % 7 > 0)
+    loss, gradients = train_step(x)
+    losses.append(float(loss))
+    if math.isnan(losses[-1]):
+        print("skipped step", step)
+        continue
+    update_step(gradients)
+print(f"loss {losses[-1]:.4f}")
+""",
+            function="train_step",
+            output=True,
+            changed=("gradients", "norm", "tape"),
         ),
     ),
     order=20,

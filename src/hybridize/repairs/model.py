@@ -168,14 +168,19 @@ class Bundle:
         return next((repair.makes for repair in self.repairs if repair.makes), "")
 
     @property
-    def precedence(self) -> tuple[bool, bool, bool]:
-        """Of two that change the same lines the first is made: a whole function, the step of a loop, any part."""
-        return not self.complete, self.makes != "", self.makes != "" and not self.is_step
+    def is_step(self) -> bool:
+        """Whether the step of a loop becomes a function."""
+        return self.makes != "" and self.repairs[0].code == _STEP
 
     @property
-    def is_step(self) -> bool:
-        """Whether the step of a loop becomes a graph, and not the function (or what most of it is)."""
-        return any(repair.code == _STEP for repair in self.repairs)
+    def precedence(self) -> tuple[bool, int]:
+        """Of two that change the same lines the first is made.
+
+        A whole function, the step of a loop within its function, any part, the step of a loop beside its function.
+        """
+        inner = self.qualname == "<module>" or self.makes.startswith(f"{self.qualname}.")
+        rank = 0 if not self.makes else 2 if not self.is_step else 1 if inner else 3
+        return not self.complete, rank
 
     @property
     def complete(self) -> bool:

@@ -11,13 +11,16 @@ from hybridize.domain.words import NUMBERS
 from hybridize.facts.guards import SET_UP
 from hybridize.facts.reasons import CHANGES, WORLD, Reason, fills_own
 from hybridize.flow.frames import Frame
-from hybridize.library.costs import applies, differentiates
+from hybridize.library.costs import applies, assigns, differentiates
+from hybridize.program import ir
+from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.flow_of_names import forbidden
 from hybridize.repairs.model import Cause
 from hybridize.repairs.text import FunctionNode, end, start
+from hybridize.rules.misuse.global_seed import scan as draws
 from hybridize.source.syntax import walk
 from hybridize.tracing.views import ProjectView
 
@@ -49,7 +52,7 @@ def _runs(
 ) -> Iterator[Run]:
     current: list[ast.stmt] = []
     for statement in block:
-        if not _stays(statement, blocked):
+        if not stays(statement, blocked):
             current.append(statement)
             continue
         yield from _trimmed(current, work, factor)
@@ -77,7 +80,8 @@ def work_of(block: Sequence[ast.stmt], work: Mapping[int, float]) -> float:
     return sum(work.get(line, 0.0) for s in block for line in range(s.lineno, end(s)[0] + 1))
 
 
-def _stays(statement: ast.stmt, blocked: Collection[int]) -> bool:
+def stays(statement: ast.stmt, blocked: Collection[int]) -> bool:
+    """Whether a statement cannot be part of a graph: one of the lines does not, or it jumps."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
         return True  # a docstring
     if any(line in blocked for line in range(statement.lineno, end(statement)[0] + 1)):
@@ -120,6 +124,13 @@ def work_by_line(bench: Bench, code: Code) -> dict[int, float]:
         for line, count in here.items():
             found[line] = max(found.get(line, 0.0), count)
     return found
+
+
+def is_step(bench: Bench, code: Code, block: Sequence[ast.stmt]) -> bool:
+    """Whether statements of a function compute gradients and apply them."""
+    first, last = block[0].lineno, end(block[-1])[0]
+    names = {name for f in bench.frames(code) for pos, name in f.ops.items() if first <= pos >> 16 <= last}
+    return any(map(differentiates, names)) and any(applies(name) or assigns(name) for name in names)
 
 
 def lines_of_causes(bench: Bench, code: Code, own: FunctionNode, causes: Sequence[Cause]) -> set[int] | None:
@@ -182,6 +193,18 @@ def lines_of_effects(bench: Bench, code: Code, first: int, last: int) -> set[int
             if _has_effects(bench.project, callee):
                 found.add(pos >> 16)
     return {line for line in found if first <= line <= last}
+
+
+def draws_in(bench: Bench, code: Code) -> set[int]:
+    """The positions in a function that draw random numbers of the host, or what only the global seed determines."""
+    found = {
+        effect.position
+        for frame in bench.frames(code)
+        for effect in frame.effects.values()
+        if effect.kind == "random" and effect.position
+    }
+    calls = index_of(code).of(ir.Call)
+    return found | {hit.position for view in bench.views(code) for instr in calls for hit in draws(view, instr)}
 
 
 def lines_of_stuck(bench: Bench, code: Code) -> set[int]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
 from hybridize.records import dataclass
 from hybridize.regex import regex
 from hybridize.repairs.edits import Place, TextEdit
+from hybridize.source.ends import common_ends
 from hybridize.source.model import CellMap
 from hybridize.source.reading import split_lines
 from hybridize.source.syntax import parents
@@ -183,6 +184,22 @@ class SourceFile:
             return None
         return TextEdit(self.path, (first, 0), (last + 1, 0), "")
 
+    def whole_lines(self, statement: ast.stmt) -> TextEdit | None:
+        """The edit that takes a statement away with its lines; None where they hold something else."""
+        last, column = end(statement)
+        if self.indentation(statement) is None or self.lines[last - 1][column:].strip() or last >= len(self.lines):
+            return None
+        return TextEdit(self.path, (statement.lineno, 0), (last + 1, 0), "")
+
+    def dedented(self, statements: Sequence[ast.stmt]) -> Iterator[str]:
+        """The lines of statements, as deep as the block around them is."""
+        for statement in statements:
+            depth = statement.col_offset
+            last = self.lines[end(statement)[0] - 1]
+            lines = [line.decode() for line in self.lines[statement.lineno - 1 : end(statement)[0] - 1]]
+            for line in [*lines, last.decode()]:
+                yield line[depth:] if not line[:depth].strip() else line.lstrip()
+
     @cached_property
     def attributes(self) -> dict[str, list[ast.Attribute]]:
         """The attributes in the file by name."""
@@ -238,11 +255,11 @@ class SourceFile:
         """What TensorFlow is called here."""
         return self.module_name(*_TENSORFLOW) or self.handed
 
-    def fresh(self, wanted: str) -> str:
-        """A name that the file does not use yet."""
+    def fresh(self, wanted: str, taken: Collection[str] = frozenset()) -> str:
+        """A name that the file does not use yet, and that is not taken."""
         wanted = re.sub(r"\W", "_", wanted)
         number, name = 1, wanted
-        while name in self.used:
+        while name in self.used or name in taken:
             number += 1
             name = f"{wanted}_{number}"
         return name
@@ -266,6 +283,39 @@ def first_line(node: ast.stmt) -> int:
 def inside(place: Place, first: Place, last: Place) -> bool:
     """Whether a place is within a range."""
     return first <= place < last
+
+
+def applied(lines: Sequence[bytes], edits: Sequence[TextEdit]) -> str:
+    """A text, given by its lines, after some edits that do not overlap."""
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    text = b"\n".join(lines)
+    for edit in sorted(edits, key=lambda e: (e.start, e.end), reverse=True):
+        first, last = (starts[line - 1] + column for line, column in (edit.start, edit.end))
+        text = text[:first] + edit.text.encode() + text[last:]
+    return text.decode()
+
+
+def difference(path: str, old: Sequence[bytes], new: Sequence[bytes]) -> TextEdit:
+    """The one edit of whole lines that makes a text of another."""
+    head, tail = common_ends(old, new)
+    if not tail:  # the last line has no line behind it
+        text = b"\n".join(new[head:]).decode()
+        return TextEdit(path, (head + 1, 0), (len(old), len(old[-1])), text)
+    text = b"".join(line + b"\n" for line in new[head : len(new) - tail]).decode()
+    return TextEdit(path, (head + 1, 0), (len(old) - tail + 1, 0), text)
+
+
+def found_again(old: SourceFile, statement: ast.stmt, new: SourceFile) -> list[ast.stmt]:
+    """The block that a statement of a file is in, in the file after changes within that block."""
+    owner, block = old.parents[statement], old.block(statement)
+    field = next(name for name, value in ast.iter_fields(owner) if value is block)
+    if isinstance(owner, ast.Module):
+        return new.tree.body
+    same = (node for node in new.at(start(owner)) if type(node) is type(owner))
+    found: list[ast.stmt] = next((getattr(node, field) for node in same), [])
+    return found
 
 
 #: The nodes that bind names at all.

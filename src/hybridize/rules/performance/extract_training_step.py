@@ -84,14 +84,8 @@ def _step(tree: ast.Module, line: int, updates: Sequence[int]) -> Step | None:
 def _cut(
     loop: ast.For | ast.While, loops: list[ast.For | ast.While], line: int, update: int, tree: ast.Module
 ) -> Step | None:
-    first = next((i for i, s in enumerate(loop.body) if _holds(s, line)), None)
-    last = next((i for i, s in enumerate(loop.body) if _holds(s, update)), None)
-    if first is None or last is None:
-        return None
-    while first > 0 and not any(_records(s) for s in loop.body[first : last + 1]):
-        first -= 1
-    block = loop.body[first : last + 1]
-    if not any(map(_records, block)):
+    block = _block(loop.body, line, update)
+    if block is None:
         return None
     stored = _names(block, ast.Store)
     begin, end = block[0].lineno, block[-1].end_lineno or block[-1].lineno
@@ -104,6 +98,24 @@ def _cut(
     takes = tuple(name for name in _names(block, ast.Load) if name in around)
     later = {n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.lineno > end}
     return Step(begin, end, takes, tuple(name for name in stored if name in later))
+
+
+def _block(body: Sequence[ast.stmt], line: int, update: int) -> Sequence[ast.stmt] | None:
+    """The statements from what records a gradient to an update, in a block or in that of a condition within it."""
+    first = next((i for i, s in enumerate(body) if _holds(s, line)), None)
+    last = next((i for i, s in enumerate(body) if _holds(s, update)), None)
+    if first is None or last is None:
+        return None
+    only = body[first]
+    if first == last and isinstance(only, ast.If):
+        inner = (_block(each, line, update) for each in (only.body, only.orelse))
+        found = next((each for each in inner if each is not None), None)
+        if found is not None:
+            return found
+    while first > 0 and not any(_records(s) for s in body[first : last + 1]):
+        first -= 1
+    block = body[first : last + 1]
+    return block if any(map(_records, block)) else None
 
 
 def _names(block: Sequence[ast.stmt], context: type[ast.expr_context]) -> dict[str, None]:
@@ -131,8 +143,8 @@ RULE = Rule(
     details="""The training step is where a graph gains most: forward pass, gradients and updates are many small
 operations. In the body of a loop, among printing and logging, nothing can be decorated. Move the lines into a
 function of their own that takes the batch and returns the loss, decorate that function, and call it in the loop.
-`fix --unsafe-fixes` does so (HY818) in scripts and in functions that are called
-once; elsewhere this is a suggestion.""",
+`fix` does so (HY818) in functions that are called
+once, where nobody can see a difference, `fix --unsafe-fixes` elsewhere.""",
     level=Level.INFO,
     blocks=frozenset(),
     project=scan,

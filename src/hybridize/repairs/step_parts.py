@@ -1,0 +1,143 @@
+"""A training step that Python interrupts -> what it computes in front of that, and what it does behind it.
+
+`if np.isnan(loss): continue` between the gradients and the update ends the step early, and no graph can do so. What
+comes before stays together, with the gradients, which may as well be computed at once; what comes behind does so, too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeAlias
+
+from hybridize.records import dataclass
+from hybridize.repairs.edits import TextEdit
+from hybridize.repairs.flow_of_names import bound_by, forbidden
+from hybridize.repairs.hoisting import Early, early
+from hybridize.repairs.loop_behind import Behind, is_tape
+from hybridize.repairs.names import names_in
+from hybridize.repairs.parts import stays, work_of
+from hybridize.repairs.text import SourceFile, applied, end, found_again
+from hybridize.source.syntax import walk
+
+#: What a part behind must compute to become a function: an optimizer's update.
+_LEAST = 5.0
+_DERIVES = frozenset({"gradient", "jacobian", "batch_jacobian"})
+
+
+#: What of some statements may come behind the others.
+Wait: TypeAlias = Callable[[Sequence[ast.stmt]], Behind]
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """The file as it is then, the statements in front (gradients included), and those behind, if they are worth it."""
+
+    file: SourceFile
+    front: tuple[ast.stmt, ...]
+    back: tuple[ast.stmt, ...]
+    asked: tuple[str, ...] = ()
+
+
+def divided(
+    file: SourceFile, block: Sequence[ast.stmt], blocked: Collection[int], work: Mapping[int, float], wait: Wait
+) -> Divided | None:
+    """The parts of a step (of some statements of a block) that lines which cannot be in a graph interrupt, if it has.
+
+    Args:
+        file: where they stand.
+        block: the statements, a tape among them.
+        blocked: the lines that cannot be in a graph.
+        work: how many operations each line runs.
+        wait: what of some statements may come behind the others.
+    """
+    first, later = _front(block, blocked, wait)
+    front, rest = block[:first], block[first:]
+    tapes = {name for s in front if is_tape(s) for name in _recorders(s)}
+    if not rest or not tapes or any(is_tape(s) for s in rest):
+        return None
+    found = _derived(rest, tapes)
+    moved = found.moved(file, "gradients") if found is not None else None
+    if found is None or moved is None:
+        return None
+    body, (edits, lines) = file.block(block[0]), moved
+    edits += [each for s in later.late if (each := file.whole_lines(s)) is not None]
+    indent, (line, column) = file.indentation(front[0]), end(front[-1])
+    late = list(file.dedented(later.late))
+    if len(edits) < len(lines) + len(later.late) or indent is None or file.lines[line - 1][column:].strip():
+        return None
+    after = "".join(f"\n{indent}{text}" for text in [*(text for _, text in lines), *late])
+    edits.append(TextEdit(file.path, (line, column), (line, column), after))
+    new = file.with_text(applied(file.lines, edits), end(rest[-1])[0])
+    again = found_again(file, block[0], new)
+    if not again:
+        return None
+    at, kept = body.index(block[0]), [s for s in front if s not in later.late]
+    back = _back([s for s in body[body.index(rest[0]) :] if s not in found.whole], blocked, work, rest[-1])
+    count = len(kept) + len(lines)
+    behind = at + count + len(later.late)
+    return Divided(new, tuple(again[at : at + count]), tuple(again[behind + i] for i in back), later.asked)
+
+
+def _front(block: Sequence[ast.stmt], blocked: Collection[int], wait: Wait) -> tuple[int, Behind]:
+    """How many statements come before what interrupts them, and what of these may wait until they are done."""
+    first = next((i for i, s in enumerate(block) if next(forbidden([s]), None) is not None), len(block))
+    while True:
+        later = wait(block[:first])
+        stuck = (i for i, s in enumerate(block[:first]) if stays(s, blocked) and s not in later.late and not is_tape(s))
+        shorter = next(stuck, first)
+        if shorter == first:
+            return first, later
+        first = shorter
+
+
+def _recorders(tape: ast.With) -> set[str]:
+    return {n for item in tape.items if item.optional_vars is not None for n in names_in(item.optional_vars)}
+
+
+def _derived(rest: Sequence[ast.stmt], tapes: Collection[str]) -> Early | None:
+    """The gradients that statements compute; None where a tape is needed among them, or what they bind before."""
+    found = early(rest, lambda node: _derives(node, tapes))
+    calls = [*(s.value for s in found.whole), *found.inner]
+    uses = [n for s in rest for n in walk(s) if isinstance(n, ast.Name) and n.id in tapes]
+    if (
+        len(uses) != len(calls)
+        or not calls
+        or any(isinstance(n, ast.Call) for c in calls for n in walk(c) if n is not c)
+    ):
+        return None
+    bound: set[str] = set()
+    for statement in rest:
+        inside = set(walk(statement))
+        if any(names_in(call) & bound for call in calls if call in inside):
+            return None
+        bound |= bound_by([statement]) if statement not in found.whole else set()
+    return found
+
+
+def _derives(node: ast.expr, tapes: Collection[str]) -> bool:
+    """Whether an expression asks one of some tapes for a gradient."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _DERIVES
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in tapes
+    )
+
+
+def _back(rest: Sequence[ast.stmt], blocked: Collection[int], work: Mapping[int, float], update: ast.stmt) -> range:
+    """The places of the statements behind that run with the update, if they compute enough."""
+    if update not in rest or stays(update, blocked):
+        return range(0)
+    first = last = rest.index(update)
+    while first > 0 and not stays(rest[first - 1], blocked):
+        first -= 1
+    while last + 1 < len(rest) and not stays(rest[last + 1], blocked):
+        last += 1
+    while not work_of([rest[first]], work):
+        first += 1
+    while not work_of([rest[last]], work):
+        last -= 1
+    enough = work_of(rest[first : last + 1], work) >= _LEAST
+    return range(first, last + 1) if enough else range(0)
