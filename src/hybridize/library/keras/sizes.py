@@ -47,14 +47,14 @@ class _Layer:
 
     __slots__ = ("guessed", "input", "name", "obj")
 
-    def __init__(self, obj: LibInst, given: Shape) -> None:
+    def __init__(self, obj: LibInst, given: Shape, examples: int | None) -> None:
         self.obj = obj
         self.name = obj.cls.removeprefix(_PREFIX)
         shape = given if given is not None else _built(obj)
-        self.guessed = 1.0 if shape is None else guess(shape)
+        self.guessed = guess(shape if shape is not None else (-1, -1), examples)
         self.input: Dims = ()
         rank = next((n for end, n in _RANKS.items() if end in self.name), 2)
-        self.input = filled(shape, rank, self.number("filters", 0))
+        self.input = filled(shape, rank, self.number("filters", 0), examples)
 
     def number(self, name: str, default: int) -> int:
         """An int among the settings."""
@@ -82,10 +82,11 @@ def _ints(obj: Obj) -> Dims:
     )
 
 
-def filled(shape: Shape, rank: int, wide: int = 0) -> Dims:
+def filled(shape: Shape, rank: int, wide: int = 0, examples: int | None = None) -> Dims:
     """The dims with sizes in the place of unknown ones; `rank` dims where their number is not known.
 
-    `wide` are the channels that a layer makes of its input's.
+    `wide` are the channels that a layer makes of its input's; `examples` are what the first dim is known to be by
+    something else.
     """
     if shape is None:
         shape = (-1,) * rank
@@ -93,15 +94,18 @@ def filled(shape: Shape, rank: int, wide: int = 0) -> Dims:
     last = len(shape) - 1
     channels = max(shape[-1] if shape and shape[-1] >= 0 else FEATURES, wide)
     side = max(_LEAST_SIDE, min(_MOST_SIDE, _SIDE_TIMES_CHANNELS // max(channels, 1))) if last > 2 else STEPS
-    examples = IMAGES if last > 2 else EXAMPLES
+    if examples is None:
+        examples = IMAGES if last > 2 else EXAMPLES
     return tuple(
         dim if dim >= 0 else examples if i == 0 else FEATURES if i == last else side for i, dim in enumerate(shape)
     )
 
 
-def guess(shape: tuple[int, ...]) -> float:
+def guess(shape: tuple[int, ...], examples: int | None = None) -> float:
     """Which share of what a tensor costs rests on a guess: all where its number of examples is not known."""
     unknown = [expected(dim) is None for dim in shape]
+    if unknown and unknown[0] and examples is not None:
+        unknown[0] = False
     return 0.0 if not any(unknown) else 1.0 if unknown[0] else UNSEEN
 
 
@@ -222,9 +226,12 @@ _RULES: Final[tuple[tuple[str, Callable[[_Layer], Size]], ...]] = (
 )
 
 
-def size_of(layer: LibInst, given: Shape = None) -> Size:
-    """The size of a call with a tensor of this shape; of the shapes that were seen where it is not known."""
-    it = _Layer(layer, given)
+def size_of(layer: LibInst, given: Shape = None, examples: int | None = None) -> Size:
+    """The size of a call with a tensor of this shape; of the shapes that were seen where it is not known.
+
+    `examples` are those of a call of what holds the layer, in place of a number that is not known.
+    """
+    it = _Layer(layer, given, examples)
     rule = next((rule for start, rule in _RULES if it.name.startswith(start)), _same)
     try:
         found = rule(it)
