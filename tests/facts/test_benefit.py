@@ -272,7 +272,8 @@ def test_slices_that_move_have_the_size_of_a_batch(loop: str, tmp_path: Path) ->
     ids=["unrelated", "unknown length", "backwards", "growing", "another field"],
 )
 def test_of_other_slices_the_size_is_not_known(taken: str, tmp_path: Path) -> None:
-    loop = f"class C: pass\nother = C()\nother.at = i = j = n = int(input())\nfor _ in range(100):\n    i, j, n = i + 1, j + 2, n + 3\n    step({taken}, y)\n"
+    made = "class C: pass\nother = C()\nother.at = i = j = n = int(input())\n"
+    loop = f"{made}for _ in range(100):\n    i, j, n = i + 1, j + 2, n + 3\n    step({taken}, y)\n"
     whole = benefit(f"{NARROW}{DATA}for _ in range(100):\n    step(x, y)\n", tmp_path)
     assert benefit(f"{NARROW}{DATA}{loop}", tmp_path) == pytest.approx(whole, rel=0.02)
 
@@ -302,3 +303,37 @@ def test_a_ready_made_network_computes_for_each_image(tmp_path: Path) -> None:
     one, many = (benefit(model + STEP + calls.format(count), tmp_path) for count in (1, 64))
     assert one > 3
     assert many < one / 2
+
+
+OPTION = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument('--size', type=int, default=%s)
+args = parser.parse_args()
+"""
+BATCHES = """
+def train(size):
+    for x in tf.data.Dataset.from_tensor_slices(np.load('x.npy').reshape(-1, 400).astype('float32')).batch(size):
+        step(x, tf.ones([1, 1]))
+train(%s)
+"""
+
+
+def test_a_batch_is_likely_as_large_as_an_option_says_by_default(tmp_path: Path) -> None:
+    known = benefit(f"import numpy as np\n{NARROW}{BATCHES % 64}", tmp_path)
+    told = benefit(f"import numpy as np\n{OPTION % 64}{NARROW}{BATCHES % 'args.size'}", tmp_path)
+    unsaid = benefit(f"import numpy as np\n{OPTION % None}{NARROW}{BATCHES % 'args.size'}", tmp_path)
+    assert told == pytest.approx(known, rel=0.02)
+    assert unsaid != pytest.approx(known, rel=0.1)
+
+
+def test_an_option_that_is_likely_something_is_still_of_no_known_value(tmp_path: Path) -> None:
+    source = f"""import tensorflow as tf
+{OPTION % 3}
+def f(x, n):
+    return tf.reshape(x, [n, -1]) if n == 3 else None
+f(tf.ones([6]), args.size)
+"""
+    (tmp_path / "program.py").write_text(source)
+    (found,) = [f for f in analyze([tmp_path], Config(all_safe=True)).functions if f.facts.qualname == "f"]
+    assert not found.facts.parameters[1].literals or "3" not in str(found.facts.parameters[1].literals[0])

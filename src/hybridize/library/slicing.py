@@ -173,7 +173,7 @@ def _slice_dim(dim: Dim, key: Wrapper, *, examples: bool) -> Dim:
 
 
 def _window_dim(dim: Dim, key: Wrapper, *, examples: bool) -> Dim:
-    """The size of a slice that moves (`flow.windows`): one size, or that of batches of which the last may be smaller."""
+    """The size of a slice that moves (`flow.windows`): one, or that of batches of which the last may be smaller."""
     for window in key.extra[3] if len(key.extra) > 3 else BOTTOM:
         if not isinstance(window, Tup):
             continue

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from math import prod
 from typing import Final
 
-from hybridize.domain.objects import Container, LibInst, Lit, Obj, Tensor, Tup, Value
+from hybridize.domain.objects import Container, LibInst, Lit, Obj, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import Shape, arrived, expected
 from hybridize.library.costs import UNSEEN
 from hybridize.records import dataclass
@@ -74,11 +74,13 @@ class _Layer:
 
 def _ints(obj: Obj) -> Dims:
     """The number that an object is, or those that it holds; the largest where one of several may be meant."""
+    if isinstance(obj, Prim):
+        return (obj.likely,) if obj.likely is not None else ()
     if not isinstance(obj, (Tup, Container)):
         return (obj.const,) if isinstance(obj, Lit) and isinstance(obj.const, int) else ()
     parts = obj.items if isinstance(obj, Tup) else [cell.value for cell in obj.fields.values()]
     return tuple(
-        max(numbers) for part in parts if (numbers := [n for o in part if isinstance(o, Lit) for n in _ints(o)])
+        max(numbers) for part in parts if (numbers := [n for o in part if isinstance(o, (Lit, Prim)) for n in _ints(o)])
     )
 
 
