@@ -297,6 +297,25 @@ model = tf.keras.Model(inputs, K.Dense(10)(K.Flatten()(K.Conv2D(64, 3)(inputs)))
     assert many < few / 2
 
 
+def test_wide_layers_of_inputs_of_unknown_width_follow_wide_ones(tmp_path: Path) -> None:
+    model = """
+import numpy as np
+class Encoder(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.layers_ = [K.Dense({0}), K.Dense({0}), K.Dense({0})]
+    def step(self, x):
+        for layer in self.layers_:
+            x = tf.nn.relu(layer(x))
+        return x
+model = Encoder()
+for name in input().split():
+    model.step(np.load(name))
+"""
+    narrow, wide = (benefit(model.format(units), tmp_path, "Encoder.step") for units in (16, 2048))
+    assert wide < 1.2 < narrow
+
+
 def test_a_ready_made_network_computes_for_each_image(tmp_path: Path) -> None:
     model = "model = tf.keras.applications.MobileNetV2(input_shape=(96, 96, 3), weights=None)\n"
     calls = "for i in range(100):\n    step(tf.ones([{}, 96, 96, 3]), tf.ones([1, 1]))\n"

@@ -55,6 +55,8 @@ class _Layer:
         self.input: Dims = ()
         rank = next((n for end, n in _RANKS.items() if end in self.name), 2)
         self.input = filled(shape, rank, self.number("filters", 0), examples)
+        if self.input and (not shape or expected(shape[-1]) is None):  # wide layers mostly follow wide ones
+            self.input = (*self.input[:-1], max(self.input[-1], self.number("units", 0)))
 
     def number(self, name: str, default: int) -> int:
         """An int among the settings."""
