@@ -243,7 +243,7 @@ for i in range(100):
 
 
 NARROW = "model = tf.keras.Sequential([K.Dense(400), K.Dense(400), K.Dense(1)])\n" + STEP
-DATA = "import numpy as np\nx = np.load('x.npy').reshape(-1, 400).astype('float32')\ny = np.zeros((1, 1), 'float32')\n"
+DATA = "import numpy as np\nx = np.zeros((1000, 400), 'float32')\ny = np.zeros((1, 1), 'float32')\n"
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_slices_that_move_have_the_size_of_a_batch(loop: str, tmp_path: Path) ->
     known = benefit(
         f"{NARROW}x, y = tf.ones([64, 400]), tf.ones([1, 1])\nfor i in range(100):\n    step(x, y)\n", tmp_path
     )
-    assert benefit(f"{NARROW}{DATA}{loop}", tmp_path) == pytest.approx(known, rel=0.1)
+    assert benefit(f"{NARROW}{DATA}{loop}", tmp_path) == pytest.approx(known, rel=0.2)
 
 
 @pytest.mark.parametrize(
@@ -274,8 +274,26 @@ def test_slices_that_move_have_the_size_of_a_batch(loop: str, tmp_path: Path) ->
 def test_of_other_slices_the_size_is_not_known(taken: str, tmp_path: Path) -> None:
     made = "class C: pass\nother = C()\nother.at = i = j = n = int(input())\n"
     loop = f"{made}for _ in range(100):\n    i, j, n = i + 1, j + 2, n + 3\n    step({taken}, y)\n"
-    whole = benefit(f"{NARROW}{DATA}for _ in range(100):\n    step(x, y)\n", tmp_path)
+    unknown = DATA.replace("np.zeros((1000, 400), 'float32')", "np.load('x.npy').reshape(-1, 400).astype('float32')")
+    whole = benefit(f"{NARROW}{unknown}for _ in range(100):\n    step(x, y)\n", tmp_path)
     assert benefit(f"{NARROW}{DATA}{loop}", tmp_path) == pytest.approx(whole, rel=0.02)
+
+
+def test_slices_of_what_has_no_known_size_may_differ_at_each_end(tmp_path: Path) -> None:
+    source = """
+import numpy as np
+def step(x):
+    for _ in range(40):
+        x = tf.sin(x) + 1.0
+    return x
+for name in input().split():
+    x = np.load(name).reshape(-1, 400).astype('float32')
+    for i in range(0, len(x), 64):
+        step(x[i : i + 64])
+"""
+    (tmp_path / "program.py").write_text("import tensorflow as tf\n" + source)
+    (found,) = [f.decision for f in analyze([tmp_path], Config(all_safe=True)).functions if f.facts.qualname == "step"]
+    assert found.arguments  # relaxed, or with a signature
 
 
 def test_what_a_step_makes_itself_has_as_many_examples_as_its_batch(tmp_path: Path) -> None:

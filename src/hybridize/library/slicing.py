@@ -173,12 +173,15 @@ def _slice_dim(dim: Dim, key: Wrapper, *, examples: bool) -> Dim:
 
 
 def _window_dim(dim: Dim, key: Wrapper, *, examples: bool) -> Dim:
-    """The size of a slice that moves (`flow.windows`): one, or that of batches of which the last may be smaller."""
-    for window in key.extra[3] if len(key.extra) > 3 else BOTTOM:
+    """The size of a slice that moves (`flow.windows`): one, or that of batches of which the last may be smaller.
+
+    Where nobody knows how much there is to slice, each may be another thing's last one, as of recordings in a loop.
+    """
+    for window in key.extra[3] if len(key.extra) > 3 and dim >= 0 else BOTTOM:
         if not isinstance(window, Tup):
             continue
         *ends, size = (o.const for item in window.items for o in item if isinstance(o, Lit))
-        if ends and dim >= 0:
+        if ends:
             sizes = {len(range(*slice(start, start + size).indices(dim))) for start in ends}
             if len(sizes) == 1:
                 return sizes.pop()
