@@ -240,3 +240,137 @@ for i in range(100):
     step(tf.ones([300, 1000]))
 """
     assert benefit(step, tmp_path) < 0.8 * benefit(step.replace(slow, "tf.abs(x)"), tmp_path)
+
+
+NARROW = "model = tf.keras.Sequential([K.Dense(400), K.Dense(400), K.Dense(1)])\n" + STEP
+DATA = "import numpy as np\nx = np.zeros((1000, 400), 'float32')\ny = np.zeros((1, 1), 'float32')\n"
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for i in range(0, len(x), 64):\n    step(x[i : i + 64], y)\n",
+        "size = 64\nfor i in range(0, len(x), size):\n    step(x[i : min(i + size, len(x))], y)\n",
+        "size = 64\nfor i in range(len(x) // size):\n    step(x[i * size : (i + 1) * size], y)\n",
+        "size = 64\nfor i in range(len(x) // size):\n    first = size * i\n    step(x[first : first + size, :], y)\n",
+        "class Feed:\n    def __init__(self, size):\n        self.at, self.size = 0, size\n    def next(self):\n"
+        "        rows = x[self.at : self.at + self.size]\n        self.at += self.size\n        return rows\n"
+        "feed = Feed(64)\nfor i in range(100):\n    step(feed.next(), y)\n",
+    ],
+    ids=["range", "to the end", "times", "named", "field"],
+)
+def test_slices_that_move_have_the_size_of_a_batch(loop: str, tmp_path: Path) -> None:
+    known = benefit(
+        f"{NARROW}x, y = tf.ones([64, 400]), tf.ones([1, 1])\nfor i in range(100):\n    step(x, y)\n", tmp_path
+    )
+    assert benefit(f"{NARROW}{DATA}{loop}", tmp_path) == pytest.approx(known, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    "taken",
+    ["x[i : j]", "x[i : i + n]", "x[i + 64 : i]", "x[i : 2 * i + 64]", "x[i : other.at + 64]"],
+    ids=["unrelated", "unknown length", "backwards", "growing", "another field"],
+)
+def test_of_other_slices_the_size_is_not_known(taken: str, tmp_path: Path) -> None:
+    made = "class C: pass\nother = C()\nother.at = i = j = n = int(input())\n"
+    loop = f"{made}for _ in range(100):\n    i, j, n = i + 1, j + 2, n + 3\n    step({taken}, y)\n"
+    unknown = DATA.replace("np.zeros((1000, 400), 'float32')", "np.load('x.npy').reshape(-1, 400).astype('float32')")
+    whole = benefit(f"{NARROW}{unknown}for _ in range(100):\n    step(x, y)\n", tmp_path)
+    assert benefit(f"{NARROW}{DATA}{loop}", tmp_path) == pytest.approx(whole, rel=0.02)
+
+
+def test_slices_of_what_has_no_known_size_may_differ_at_each_end(tmp_path: Path) -> None:
+    source = """
+import numpy as np
+def step(x):
+    for _ in range(40):
+        x = tf.sin(x) + 1.0
+    return x
+for name in input().split():
+    x = np.load(name).reshape(-1, 400).astype('float32')
+    for i in range(0, len(x), 64):
+        step(x[i : i + 64])
+"""
+    (tmp_path / "program.py").write_text("import tensorflow as tf\n" + source)
+    (found,) = [f.decision for f in analyze([tmp_path], Config(all_safe=True)).functions if f.facts.qualname == "step"]
+    assert found.arguments  # relaxed, or with a signature
+
+
+def test_what_a_step_makes_itself_has_as_many_examples_as_its_batch(tmp_path: Path) -> None:
+    step = STEP.replace("model(x)", "model(tf.random.normal([tf.shape(x)[0], 400]))")
+    model = "model = tf.keras.Sequential([K.Dense(400), K.Dense(400), K.Dense(1)])\n"
+    calls = "for x in tf.data.Dataset.from_tensor_slices(tf.ones([%d, 400])).batch(64):\n    step(x, tf.ones([1, 1]))\n"
+    whole = benefit(model + step.replace("tf.shape(x)[0]", "64") + calls % 1000, tmp_path)
+    assert benefit(model + step + calls % 1000, tmp_path) == pytest.approx(whole, rel=0.1)
+
+
+def test_of_a_functional_model_nothing_is_guessed_where_its_examples_are_known(tmp_path: Path) -> None:
+    model = """
+inputs = tf.keras.Input((28, 28, 1))
+model = tf.keras.Model(inputs, K.Dense(10)(K.Flatten()(K.Conv2D(64, 3)(inputs))))
+"""
+    calls = "for i in range(100):\n    step(tf.ones([{}, 28, 28, 1]), tf.ones([1, 1]))\n"
+    few, many = (benefit(model + STEP + calls.format(count), tmp_path) for count in (2, 512))
+    assert few > 4
+    assert many < few / 2
+
+
+def test_wide_layers_of_inputs_of_unknown_width_follow_wide_ones(tmp_path: Path) -> None:
+    model = """
+import numpy as np
+class Encoder(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.layers_ = [K.Dense({0}), K.Dense({0}), K.Dense({0})]
+    def step(self, x):
+        for layer in self.layers_:
+            x = tf.nn.relu(layer(x))
+        return x
+model = Encoder()
+for name in input().split():
+    model.step(np.load(name))
+"""
+    narrow, wide = (benefit(model.format(units), tmp_path, "Encoder.step") for units in (16, 2048))
+    assert wide < 1.2 < narrow
+
+
+def test_a_ready_made_network_computes_for_each_image(tmp_path: Path) -> None:
+    model = "model = tf.keras.applications.MobileNetV2(input_shape=(96, 96, 3), weights=None)\n"
+    calls = "for i in range(100):\n    step(tf.ones([{}, 96, 96, 3]), tf.ones([1, 1]))\n"
+    one, many = (benefit(model + STEP + calls.format(count), tmp_path) for count in (1, 64))
+    assert one > 3
+    assert many < one / 2
+
+
+OPTION = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument('--size', type=int, default=%s)
+args = parser.parse_args()
+"""
+BATCHES = """
+def train(size):
+    for x in tf.data.Dataset.from_tensor_slices(np.load('x.npy').reshape(-1, 400).astype('float32')).batch(size):
+        step(x, tf.ones([1, 1]))
+train(%s)
+"""
+
+
+def test_a_batch_is_likely_as_large_as_an_option_says_by_default(tmp_path: Path) -> None:
+    known = benefit(f"import numpy as np\n{NARROW}{BATCHES % 64}", tmp_path)
+    told = benefit(f"import numpy as np\n{OPTION % 64}{NARROW}{BATCHES % 'args.size'}", tmp_path)
+    unsaid = benefit(f"import numpy as np\n{OPTION % None}{NARROW}{BATCHES % 'args.size'}", tmp_path)
+    assert told == pytest.approx(known, rel=0.02)
+    assert unsaid != pytest.approx(known, rel=0.1)
+
+
+def test_an_option_that_is_likely_something_is_still_of_no_known_value(tmp_path: Path) -> None:
+    source = f"""import tensorflow as tf
+{OPTION % 3}
+def f(x, n):
+    return tf.reshape(x, [n, -1]) if n == 3 else None
+f(tf.ones([6]), args.size)
+"""
+    (tmp_path / "program.py").write_text(source)
+    (found,) = [f for f in analyze([tmp_path], Config(all_safe=True)).functions if f.facts.qualname == "f"]
+    assert not found.facts.parameters[1].literals or "3" not in str(found.facts.parameters[1].literals[0])

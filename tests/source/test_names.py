@@ -222,6 +222,13 @@ class TestScriptFolders:
         files = {"app/main.py": "import keras.ops\n", "app/keras/ops.py": "def f(): ...\n"}
         assert self.resolved(tmp_path, files, "app.main", "keras.ops") is None
 
+    def test_an_empty_package_of_a_librarys_name_is_a_folder_of_scripts(self, tmp_path: Path) -> None:
+        files = {"tensorflow/__init__.py": "# nothing\n", "tensorflow/main.py": "", "tensorflow/agents/__init__.py": ""}
+        assert self.resolved(tmp_path, files, "tensorflow.main", "tensorflow") is None
+        assert self.resolved(tmp_path, files, "tensorflow.main", "tensorflow.agents") == "tensorflow.agents"
+        files["tensorflow/__init__.py"] = "def constant(x): ...\n"
+        assert self.resolved(tmp_path, files, "tensorflow.main", "tensorflow") == "tensorflow"
+
     def test_nothing_takes_the_place_of_the_standard_library_or_tensorflow(self, tmp_path: Path) -> None:
         files = {"app/main.py": "", "app/random.py": "x = 1\n", "app/tensorflow.py": "x = 1\n"}
         assert self.resolved(tmp_path, files, "app.main", "random") is None

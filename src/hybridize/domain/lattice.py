@@ -188,8 +188,10 @@ def _rank(obj: Unknown) -> tuple[bool, str]:
 def _primitives(lits: dict[str, list[Lit]], prims: dict[str, list[Prim]]) -> list[Obj]:
     out: list[Obj] = []
     for kind, group in prims.items():
-        varies = any(p.varies for p in group) or any(x.varies for x in lits.get(kind, ()))
-        out.append(prim(kind, varies))
+        known = lits.get(kind, ())
+        varies = any(p.varies for p in group) or any(x.varies for x in known)
+        likely = {p.likely for p in group} | {x.const for x in known}
+        out.append(prim(kind, varies, likely.pop() if len(likely) == 1 and not varies else None))
     for kind, literals in lits.items():
         if kind in prims:
             continue

@@ -106,14 +106,18 @@ class Lit(Obj):
 
 
 class Prim(Obj):
-    """A Python primitive of known type and unknown value. `varies`: it takes many values in a run (a loop counter)."""
+    """A Python primitive of known type and unknown value. `varies`: it takes many values in a run (a loop counter).
 
-    __slots__ = ("kind", "varies")
+    `likely` is the int that it is unless somebody says otherwise (an option of a command line); only estimates ask.
+    """
 
-    def __init__(self, kind: str, varies: bool) -> None:
+    __slots__ = ("kind", "likely", "varies")
+
+    def __init__(self, kind: str, varies: bool, likely: int | None) -> None:
         super().__init__()
         self.kind = kind
         self.varies = varies
+        self.likely = likely
 
     def __repr__(self) -> str:
         return f"<{self.kind}{'*' if self.varies else ''}>"
@@ -498,10 +502,16 @@ def counter(const: int | str) -> Lit:
     return intern_obj(Lit, type(const).__name__, const, True)
 
 
-def prim(kind: str, varies: bool = False) -> Prim:
+def prim(kind: str, varies: bool = False, likely: int | None = None) -> Prim:
     """A primitive of type `kind` whose value is not known."""
-    found: Prim | None = _interned.get((Prim, kind, varies))
-    return intern_obj(Prim, kind, varies) if found is None else found
+    found: Prim | None = _interned.get((Prim, kind, varies, likely))
+    return intern_obj(Prim, kind, varies, likely) if found is None else found
+
+
+def optional_int(default: Value) -> Value:
+    """An int that a program is told, with what it is where it is told nothing."""
+    known = [o.const for o in default if isinstance(o, Lit) and type(o.const) is int]
+    return prim("int", likely=known[0]).value if len(known) == len(default) == 1 else prim("int").value
 
 
 def tensor(kind: str, dtype: str | None = None, shape: Shape = None, content: Shape = None) -> Tensor:

@@ -12,7 +12,7 @@ from hybridize.domain.objects import Lib, LibInst, Lit, Stream, Tup
 from hybridize.facts.callgraph import components, reachable
 from hybridize.facts.computation import opaque_call, opaque_places
 from hybridize.facts.keras_graphs import library_loops
-from hybridize.facts.operations import Operation, operations, own, symbolic
+from hybridize.facts.operations import Operation, examples_of, operations, own, symbolic
 from hybridize.facts.origins import call_at, runs_at_once
 from hybridize.facts.tapes import recording
 from hybridize.facts.work import Counts
@@ -171,7 +171,7 @@ class Benefits:
         self.counts = counts
         self.frames = frames or {}
         self._work: dict[Frame, Work] = {}
-        self._models: dict[LibInst, Work] = {}
+        self._models: dict[tuple[LibInst, int | None], Work] = {}
         self._doing: dict[tuple[Frame, int | None], _Doing] = {}
         self._loops: dict[tuple[Frame, int], Work] = {}
 
@@ -277,13 +277,13 @@ class Benefits:
             if loop is None or loop in around.get(pos, ()):
                 own.looping += costs.LIBRARY_LOOPS.get(method, 0.0) * self.counts.runs(frame, pos)
         own.outside += own.looping
-        doing = _Doing(own)
+        doing, examples = _Doing(own), examples_of(frame)
         for pos in frame.ops:
             if loop is not None and loop not in around.get(pos, ()):
                 continue
             often = self._often(frame, pos, self.counts.runs(frame, pos))
             for instr in self.counts.places(frame.code).instructions.get(pos, ()):
-                for operation in operations(frame, instr):
+                for operation in operations(frame, instr, examples):
                     if costs.differentiates(operation.name):
                         doing.gradients.append((often.times, recording(frame, pos)))
                         own.derives = max(own.derives, often.copies)
@@ -314,46 +314,48 @@ class Benefits:
             guessed=operation.guessed * costs.computing_time(operation.elements, operation.flops),
         )
         if operation.model is not None:
-            done.add(_called_with(self._model(operation.model, 0), operation.times), _ONE)
+            done.add(self._model(operation.model, operation.examples, 0), _ONE)
         return done
 
-    def _model(self, model: LibInst, depth: int) -> Work:
+    def _model(self, model: LibInst, examples: int | None, depth: int) -> Work:
         """The work of a call of a model of the library: that of its layers, as far as they are known."""
-        found = self._models.get(model)
+        key = model, examples
+        found = self._models.get(key)
         if found is None:
-            self._models[model] = Work()  # a model that holds itself
-            found = self._models[model] = self._model_work(model, depth)
+            self._models[key] = Work()  # a model that holds itself
+            found = self._models[key] = self._model_work(model, examples, depth)
         return found
 
-    def _model_work(self, model: LibInst, depth: int) -> Work:
+    def _model_work(self, model: LibInst, examples: int | None, depth: int) -> Work:
         total = Work()
         made_at, position = model.site
         builders = [f for f in self.frames.get(made_at, ()) if f.uid == model.frame]
         for builder in builders:
             name = _maker(builder, position)
             if name.startswith(_READY_NAMES):
-                return _ready(builder, position, name)
+                return _ready(builder, position, name, examples)
         for layer, share in sizes.inside(model):
-            self._add_layer(total, layer, share, depth)
+            self._add_layer(total, layer, share, examples, depth)
         if not total.operations and "$outputs" in model.fields:
             for builder in builders:
-                self._add_symbolic(total, builder, _ONE, set())
+                self._add_symbolic(total, builder, _ONE, examples, set())
         whole = next((o for f in builders for o in _over(f, position) if o is not model), None)
         if whole is not None and depth < _DEPTH:
-            total.add(self._model(whole, depth + 1), _ONE)
+            total.add(self._model(whole, examples, depth + 1), _ONE)
         if not total.operations:  # layers that are not known
             dispatches, count = costs.UNKNOWN_MODEL
             total = Work(dispatches, count, 0.0, 0.0, 6.0, count, taped=count)
         return total
 
-    def _add_layer(self, total: Work, layer: LibInst, share: float, depth: int) -> None:
+    def _add_layer(self, total: Work, layer: LibInst, share: float, examples: int | None, depth: int) -> None:
         if not sizes.is_layer(layer):
             if depth < _DEPTH:
-                total.add(self._model(layer, depth + 1), _ONE, share)
+                total.add(self._model(layer, examples, depth + 1), _ONE, share)
             return
-        total.add(self._done_by(own(Operation(layer.cls, layer), None, None)), Often(share, share, share))
+        operation = own(Operation(layer.cls, layer), None, None, examples=examples)
+        total.add(self._done_by(operation), Often(share, share, share))
 
-    def _add_symbolic(self, total: Work, frame: Frame, often: Often, seen: set[Frame]) -> None:
+    def _add_symbolic(self, total: Work, frame: Frame, often: Often, examples: int | None, seen: set[Frame]) -> None:
         """Adds what a function calls on symbolic tensors of Keras: the model that it makes does that at each call."""
         if frame in seen or len(seen) > _DEPTH * _DEPTH:
             return
@@ -362,12 +364,12 @@ class Benefits:
             times = often.times * self.counts.runs(frame, pos)
             for instr in self.counts.places(frame.code).instructions.get(pos, ()):
                 if symbolic(frame, instr):
-                    for operation in operations(frame, instr):
+                    for operation in operations(frame, instr, examples):
                         total.add(self._done_by(operation), Often(times, times, times), operation.share)
         for (pos, callee), how in frame.calls.items():
             if how not in SKIPPED:
                 times = often.times * self.counts.runs(frame, pos)
-                self._add_symbolic(total, callee, Often(times, times, times), seen)
+                self._add_symbolic(total, callee, Often(times, times, times), examples, seen)
 
     def _often(self, frame: Frame, pos: int, times: float) -> Often:
         return Often(times, self.counts.copies(frame, pos), self.counts.copies(frame, pos, _FEW))
@@ -412,18 +414,18 @@ def _maker(frame: Frame, position: int) -> str:
     return frame.ops.get(position) or next(iter(names), "")
 
 
-def _ready(frame: Frame, position: int, name: str) -> Work:
-    """The work of a model that comes whole, for an image of the size that it is made for."""
+def _ready(frame: Frame, position: int, name: str, examples: int | None) -> Work:
+    """The work of a model that comes whole, for images of the size that it is made for."""
     call = call_at(frame.code, position)
     slot = next((slot for key, slot in call.keywords if key == "input_shape"), None) if call else None
     shapes = [o for o in frame.vals[slot] or () if isinstance(o, Tup)] if slot is not None else []
     numbers = [o.const for item in shapes[0].items[:2] for o in item if isinstance(o, Lit)] if len(shapes) == 1 else []
     sides = [number for number in numbers if isinstance(number, int)]
     does = ready(name.rpartition(".")[2], prod(sides) if len(sides) == 2 else None)
-    count = does.operations
-    work = Work(does.dispatches, count, 0.0, does.flops, does.variables, count, taped=count, weights=does.weights)
-    if len(sides) != 2:
-        work.guessed = costs.UNSEEN * costs.computing_time(0.0, does.flops)
+    count, flops = does.operations, does.flops * (sizes.IMAGES if examples is None else examples)
+    work = Work(does.dispatches, count, 0.0, flops, does.variables, count, taped=count, weights=does.weights)
+    share = 1.0 if examples is None else 0.0 if len(sides) == 2 else costs.UNSEEN
+    work.guessed = share * costs.computing_time(0.0, flops)
     return work
 
 

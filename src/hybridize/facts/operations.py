@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Final
 
-from hybridize.domain.objects import Bound, Lib, LibInst, Lit, Obj, Tensor, Value
+from hybridize.domain.objects import Bound, Lib, LibInst, Lit, Obj, Tensor, Tup, Value
 from hybridize.domain.tensors import SYMBOLIC, Shape, arrived, expected
 from hybridize.facts.work import Calculating
 from hybridize.flow.frames import Frame
@@ -36,8 +36,8 @@ class Operation:
 
     `share` is how likely it is this one of several. `model` is a model of the library, whose layers come on top;
     `guessed` is the share of elements and multiplications that rests on sizes which are not known, `spared` are the
-    microseconds of them that a graph leaves out. `times` is how many examples it is called with, in units of those that
-    are guessed.
+    microseconds of them that a graph leaves out. `examples` are those that a model is called with, None where nobody
+    knows.
     """
 
     name: str
@@ -53,15 +53,32 @@ class Operation:
     weights: float = 0.0
     guessed: float = 0.0
     spared: float = 0.0
-    times: float = 1.0
+    examples: int | None = None
     model: LibInst | None = None
 
 
-def operations(frame: Frame, instr: Calculating) -> list[Operation]:
-    """The operations that an instruction of a function runs."""
+def operations(frame: Frame, instr: Calculating, examples: int | None = None) -> list[Operation]:
+    """The operations that an instruction of a function runs; `examples` in place of numbers that are not known."""
     result = frame.vals[instr.target] if instr.target >= 0 else None
     arguments = _arguments(frame, instr)
-    return [own(found, result, arguments[0] if arguments else None, arguments) for found in _named(frame, instr)]
+    given = arguments[0] if arguments else None
+    return [own(found, result, given, arguments, examples) for found in _named(frame, instr)]
+
+
+def examples_of(frame: Frame) -> int | None:
+    """How many examples a function gets in a batch: what it makes itself (noise, targets) mostly has as many."""
+    tensors = (o for value in frame.args for o in _within(value) if isinstance(o, Tensor) and o.shape)
+    dims = [shape[0] for shape in (o.shape for o in tensors) if shape]
+    return max((size for dim in dims if dim < 0 and (size := expected(dim)) is not None), default=None)
+
+
+def _within(value: Value | None) -> Iterator[Obj]:
+    """The objects of a value, and those of its tuples."""
+    for obj in value or ():
+        if isinstance(obj, Tup):
+            yield from (inner for item in obj.items for inner in item)
+        else:
+            yield obj
 
 
 def symbolic(frame: Frame, instr: Instr) -> bool:
@@ -115,9 +132,13 @@ def _arguments(frame: Frame, instr: Calculating) -> list[Value | None]:
 
 
 def own(
-    operation: Operation, result: Value | None, given: Value | None, arguments: list[Value | None] | None = None
+    operation: Operation,
+    result: Value | None,
+    given: Value | None,
+    arguments: Sequence[Value | None] = (),
+    examples: int | None = None,
 ) -> Operation:
-    """The operation with what it costs, by its result and its first argument."""
+    """The operation with what it costs, by its result and its first argument; `examples` as for `operations`."""
     name = operation.name
     count = nodes = costs.operations(name)
     dispatches = costs.dispatches(name)
@@ -137,27 +158,27 @@ def own(
             nodes=0.0,
             variables=0.0,
             model=operation.layer,
-            times=_examples(_shape(given)),
+            examples=_examples(_shape(given), examples),
         )
     if operation.layer is not None and sizes.is_layer(operation.layer):
-        return _layer(costed, operation.layer, given)
-    return _sized(costed, result, given, arguments or [])
+        return _layer(costed, operation.layer, given, examples)
+    return _sized(costed, result, arguments, given, examples)
 
 
-def _layer(costed: Operation, layer: LibInst, given: Value | None) -> Operation:
-    size = sizes.size_of(layer, _shape(given))
-    inner = [sizes.size_of(each) for each, _ in sizes.inside(layer) if sizes.is_layer(each)]
+def _layer(costed: Operation, layer: LibInst, given: Value | None, examples: int | None) -> Operation:
+    examples = _examples(_shape(given), examples)
+    size = sizes.size_of(layer, _shape(given), examples)
+    inner = [sizes.size_of(each, None, examples) for each, _ in sizes.inside(layer) if sizes.is_layer(each)]
     written = size.written + sum(each.written for each in inner)
     flops = size.flops + sum(each.flops for each in inner)
     weights = size.weights + sum(each.weights for each in inner)
     return replace(costed, elements=written, flops=flops, weights=weights, guessed=size.guessed)
 
 
-def _examples(shape: Shape) -> float:
-    """How many times the guessed examples a tensor holds; 1 where nobody knows."""
+def _examples(shape: Shape, else_: int | None) -> int | None:
+    """How many examples a tensor holds; what is known by something else where it does not say."""
     known = expected(shape[0]) if shape else None
-    guessed = sizes.filled((-1, *(shape or ())[1:]), 2)[0]
-    return max(known / guessed, 1.0) if known is not None else 1.0
+    return known if known is not None else else_
 
 
 def _product(dims: Iterable[int]) -> float:
@@ -165,7 +186,13 @@ def _product(dims: Iterable[int]) -> float:
     return float(min(prod(dims), _MOST_ELEMENTS))
 
 
-def _sized(costed: Operation, result: Value | None, given: Value | None, arguments: list[Value | None]) -> Operation:
+def _sized(
+    costed: Operation,
+    result: Value | None,
+    arguments: Sequence[Value | None],
+    given: Value | None,
+    examples: int | None,
+) -> Operation:
     name = costed.name
     convolves = costs.contraction(name) > 1
     shape = _shape(result)
@@ -174,7 +201,7 @@ def _sized(costed: Operation, result: Value | None, given: Value | None, argumen
     elif shape is None:
         written = _ELEMENTS if _is_tensor(result) else 0.0
     else:
-        written = _product(sizes.filled(shape, 0))
+        written = _product(sizes.filled(shape, 0, examples=examples))
     flops = 0.0
     if convolves:
         kernel = _shape(arguments[1]) if len(arguments) > 1 else None
@@ -184,14 +211,14 @@ def _sized(costed: Operation, result: Value | None, given: Value | None, argumen
     elif costs.cubic(name):
         matrix = sizes.filled(_shape(given), 2)
         flops = costs.cubic(name) * _product(matrix) * min(matrix[-1], _MOST_ELEMENTS)
-    guessed = (costs.UNSEEN if shape is None else sizes.guess(shape)) if written else 0.0
+    guessed = (costs.UNSEEN if shape is None else sizes.guess(shape, examples)) if written else 0.0
     elements = written * costs.elementwise(name)
     # Graphs square where eager code raises to the power of two.
     spared = costs.computing_time(elements - written, 0.0) if name in _POWERS and _is_two(arguments) else 0.0
     return replace(costed, elements=elements, flops=flops, guessed=guessed, spared=spared)
 
 
-def _is_two(arguments: list[Value | None]) -> bool:
+def _is_two(arguments: Sequence[Value | None]) -> bool:
     given = arguments[1] if len(arguments) > 1 else None
     return bool(given) and all(isinstance(o, Lit) and o.const == 2 for o in given or ())
 

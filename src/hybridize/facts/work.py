@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from math import inf
 from typing import Final, TypeAlias
 
-from hybridize.domain.lattice import join_all
 from hybridize.domain.objects import (
     BOTTOM,
     Bound,
@@ -18,13 +17,13 @@ from hybridize.domain.objects import (
     LibInst,
     Lit,
     Obj,
+    Prim,
     Stream,
     Tensor,
     Tup,
     Value,
 )
 from hybridize.domain.tensors import arrived
-from hybridize.domain.words import DEFAULTS
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.library.convert import SHAPE_KIND
@@ -368,22 +367,12 @@ def _iterated(frame: Frame, slot: int, steps: int) -> float | None:
     return None if starred else _length(frame, first, steps - 1)
 
 
-def _without_being_told(frame: Frame, slot: int) -> Value:
-    """What `args.epochs` is where the command line does not have it."""
-    made = index_of(frame.code).source(slot)
-    if not isinstance(made, ir.Attr):
-        return BOTTOM
-    spaces = [o for o in frame.vals[made.owner] or () if isinstance(o, LibInst) and DEFAULTS in o.fields]
-    empty = (o for space in spaces for o in space.fields[DEFAULTS].value if isinstance(o, LibInst))
-    return join_all([o.fields[made.name].value for o in empty if made.name in o.fields])
-
-
 def _range(frame: Frame, slots: list[int]) -> float | None:
     numbers: list[int] = []
     for slot in slots:
         value = frame.vals[slot] or BOTTOM
-        value = value if any(isinstance(o, Lit) for o in value) else _without_being_told(frame, slot)
         constants = [o.const for o in value if isinstance(o, Lit) and isinstance(o.const, int)]
+        constants = constants or [o.likely for o in value if isinstance(o, Prim) and o.likely is not None]
         if len(constants) != 1:
             return None
         numbers += constants

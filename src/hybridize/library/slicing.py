@@ -4,7 +4,7 @@ tensors gather (TensorFlow guide "Introduction to tensor slicing"; NumPy "Indexi
 from __future__ import annotations
 
 from hybridize.domain.objects import BOTTOM, NONE, Container, Lit, Obj, Prim, Tensor, Tup, Value, Wrapper, prim, tensor
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, UNRESOLVED, VARIABLE, Dim, Shape, blurred
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, UNRESOLVED, VARIABLE, Dim, Shape, batch_of, blurred
 from hybridize.library.convert import PYTHON_NP, type_of_value
 from hybridize.library.shapes import broadcast_all
 from hybridize.library.spec import Call
@@ -77,7 +77,7 @@ def _sliced(shape: Shape, keys: list[Obj | None]) -> Shape:
             position += count
         else:
             if isinstance(key, Wrapper):
-                result.append(_slice_dim(shape[position], key))
+                result.append(_slice_dim(shape[position], key, examples=position == 0))
             position += 1
     return tuple(result) + shape[position:]
 
@@ -131,7 +131,7 @@ def _advanced(call: Call, shape: tuple[Dim, ...], keys: list[Obj | None]) -> Sha
         elif _is_new_axis(key):
             result.append(1)
         elif isinstance(key, Wrapper):
-            result.append(_slice_dim(shape[at], key))
+            result.append(_slice_dim(shape[at], key, examples=at == 0))
             at += 1
         else:
             start = start if places else len(result)
@@ -159,10 +159,11 @@ def _index_shape(call: Call, key: Obj) -> tuple[tuple[Dim, ...], int] | None:
     return ((DYNAMIC,), len(shape)) if dtype == "bool" else (shape, 1)
 
 
-def _slice_dim(dim: Dim, key: Wrapper) -> Dim:
+def _slice_dim(dim: Dim, key: Wrapper, *, examples: bool) -> Dim:
+    """The size of a slice; `examples` says that it is of the first dim."""
     bounds = _constant_bounds(key)
     if bounds is None:
-        return DYNAMIC if _has_tensor(key) else _window_dim(dim, key)
+        return DYNAMIC if _has_tensor(key) else _window_dim(dim, key, examples=examples)
     start, stop, step = bounds
     if start is None and stop is None and step in (None, 1, -1):
         return dim
@@ -171,13 +172,20 @@ def _slice_dim(dim: Dim, key: Wrapper) -> Dim:
     return len(range(*slice(start, stop, step).indices(dim)))
 
 
-def _window_dim(dim: Dim, key: Wrapper) -> Dim:
-    """The size of a slice that moves with a loop (`flow.windows`), if it is the same at the first and last turn."""
-    for window in key.extra[3] if len(key.extra) > 3 else BOTTOM:
-        if isinstance(window, Tup) and dim >= 0:
-            first, last, size = (o.const for item in window.items for o in item if isinstance(o, Lit))
-            sizes = {len(range(*slice(start, start + size).indices(dim))) for start in (first, last)}
-            return sizes.pop() if len(sizes) == 1 else UNRESOLVED
+def _window_dim(dim: Dim, key: Wrapper, *, examples: bool) -> Dim:
+    """The size of a slice that moves (`flow.windows`): one, or that of batches of which the last may be smaller.
+
+    Where nobody knows how much there is to slice, each may be another thing's last one, as of recordings in a loop.
+    """
+    for window in key.extra[3] if len(key.extra) > 3 and dim >= 0 else BOTTOM:
+        if not isinstance(window, Tup):
+            continue
+        *ends, size = (o.const for item in window.items for o in item if isinstance(o, Lit))
+        if ends:
+            sizes = {len(range(*slice(start, start + size).indices(dim))) for start in ends}
+            if len(sizes) == 1:
+                return sizes.pop()
+        return batch_of(size) if examples else UNRESOLVED
     return UNRESOLVED
 
 

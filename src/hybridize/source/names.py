@@ -52,6 +52,14 @@ def module_name(relative: str, src_roots: Sequence[str] = (), root_name: str = _
     return name.removesuffix("/" + _INIT).replace("/", ".")
 
 
+def _is_empty(file: FileRef) -> bool:
+    """Whether a file is there, and has nothing but comments."""
+    try:
+        return not re.sub(r"(?m)#.*$", "", Path(file.path).read_text(encoding="utf-8", errors="replace")).strip()
+    except OSError:
+        return False
+
+
 def _strip_suffix(relative: str) -> str:
     for suffix in (".py", ".ipynb"):
         if relative.endswith(suffix):
@@ -206,6 +214,8 @@ class ImportTable:
             found = self._by_path.get(_join(place, tail))
             if found is None or found.file is None:
                 continue
+            if found.is_package and "/" not in tail and _is_empty(found.file):
+                continue  # nothing in it can be meant by that name: scripts in it mean the library
             if found is not origin or self._may_mean_itself(origin, place, tail):
                 return found
         beside = self._beside(origin, tail)

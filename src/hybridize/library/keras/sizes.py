@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from math import prod
 from typing import Final
 
-from hybridize.domain.objects import Container, LibInst, Lit, Obj, Tensor, Tup, Value
+from hybridize.domain.objects import Container, LibInst, Lit, Obj, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import Shape, arrived, expected
 from hybridize.library.costs import UNSEEN
 from hybridize.records import dataclass
@@ -47,14 +47,16 @@ class _Layer:
 
     __slots__ = ("guessed", "input", "name", "obj")
 
-    def __init__(self, obj: LibInst, given: Shape) -> None:
+    def __init__(self, obj: LibInst, given: Shape, examples: int | None) -> None:
         self.obj = obj
         self.name = obj.cls.removeprefix(_PREFIX)
         shape = given if given is not None else _built(obj)
-        self.guessed = 1.0 if shape is None else guess(shape)
+        self.guessed = guess(shape if shape is not None else (-1, -1), examples)
         self.input: Dims = ()
         rank = next((n for end, n in _RANKS.items() if end in self.name), 2)
-        self.input = filled(shape, rank, self.number("filters", 0))
+        self.input = filled(shape, rank, self.number("filters", 0), examples)
+        if self.input and (not shape or expected(shape[-1]) is None):  # wide layers mostly follow wide ones
+            self.input = (*self.input[:-1], max(self.input[-1], self.number("units", 0)))
 
     def number(self, name: str, default: int) -> int:
         """An int among the settings."""
@@ -74,18 +76,21 @@ class _Layer:
 
 def _ints(obj: Obj) -> Dims:
     """The number that an object is, or those that it holds; the largest where one of several may be meant."""
+    if isinstance(obj, Prim):
+        return (obj.likely,) if obj.likely is not None else ()
     if not isinstance(obj, (Tup, Container)):
         return (obj.const,) if isinstance(obj, Lit) and isinstance(obj.const, int) else ()
     parts = obj.items if isinstance(obj, Tup) else [cell.value for cell in obj.fields.values()]
     return tuple(
-        max(numbers) for part in parts if (numbers := [n for o in part if isinstance(o, Lit) for n in _ints(o)])
+        max(numbers) for part in parts if (numbers := [n for o in part if isinstance(o, (Lit, Prim)) for n in _ints(o)])
     )
 
 
-def filled(shape: Shape, rank: int, wide: int = 0) -> Dims:
+def filled(shape: Shape, rank: int, wide: int = 0, examples: int | None = None) -> Dims:
     """The dims with sizes in the place of unknown ones; `rank` dims where their number is not known.
 
-    `wide` are the channels that a layer makes of its input's.
+    `wide` are the channels that a layer makes of its input's; `examples` are what the first dim is known to be by
+    something else.
     """
     if shape is None:
         shape = (-1,) * rank
@@ -93,15 +98,18 @@ def filled(shape: Shape, rank: int, wide: int = 0) -> Dims:
     last = len(shape) - 1
     channels = max(shape[-1] if shape and shape[-1] >= 0 else FEATURES, wide)
     side = max(_LEAST_SIDE, min(_MOST_SIDE, _SIDE_TIMES_CHANNELS // max(channels, 1))) if last > 2 else STEPS
-    examples = IMAGES if last > 2 else EXAMPLES
+    if examples is None:
+        examples = IMAGES if last > 2 else EXAMPLES
     return tuple(
         dim if dim >= 0 else examples if i == 0 else FEATURES if i == last else side for i, dim in enumerate(shape)
     )
 
 
-def guess(shape: tuple[int, ...]) -> float:
+def guess(shape: tuple[int, ...], examples: int | None = None) -> float:
     """Which share of what a tensor costs rests on a guess: all where its number of examples is not known."""
     unknown = [expected(dim) is None for dim in shape]
+    if unknown and unknown[0] and examples is not None:
+        unknown[0] = False
     return 0.0 if not any(unknown) else 1.0 if unknown[0] else UNSEEN
 
 
@@ -222,9 +230,12 @@ _RULES: Final[tuple[tuple[str, Callable[[_Layer], Size]], ...]] = (
 )
 
 
-def size_of(layer: LibInst, given: Shape = None) -> Size:
-    """The size of a call with a tensor of this shape; of the shapes that were seen where it is not known."""
-    it = _Layer(layer, given)
+def size_of(layer: LibInst, given: Shape = None, examples: int | None = None) -> Size:
+    """The size of a call with a tensor of this shape; of the shapes that were seen where it is not known.
+
+    `examples` are those of a call of what holds the layer, in place of a number that is not known.
+    """
+    it = _Layer(layer, given, examples)
     rule = next((rule for start, rule in _RULES if it.name.startswith(start)), _same)
     try:
         found = rule(it)

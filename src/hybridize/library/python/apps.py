@@ -17,6 +17,7 @@ from hybridize.domain.objects import (
     Tup,
     Value,
     lib,
+    optional_int,
     prim,
     stream,
     tup,
@@ -86,6 +87,10 @@ def _flag(kind: Value) -> Rule:
     return rule
 
 
+def _number(default: Value) -> Value:
+    return join(optional_int(default), default)
+
+
 def _texts(call: Call) -> Value:
     return instance("absl.flags.FlagHolder", value=call.list_of(STR_V))(call)
 
@@ -93,7 +98,7 @@ def _texts(call: Call) -> Value:
 _FLAGS: Final[dict[str, Rule]] = {
     "DEFINE_string": _flag(STR_V),
     "DEFINE_enum": _flag(STR_V),
-    "DEFINE_integer": _flag(INT_V),
+    "DEFINE_integer": lambda call: instance("absl.flags.FlagHolder", value=_number(call.arg(1, "default")))(call),
     "DEFINE_float": _flag(FLOAT_V),
     "DEFINE_bool": _flag(BOOL_V),
     "DEFINE_boolean": _flag(BOOL_V),

@@ -19,6 +19,7 @@ from hybridize.domain.objects import (
     Lit,
     Value,
     literal,
+    optional_int,
     prim,
     stream,
     tup,
@@ -167,6 +168,8 @@ def _declared(call: Call) -> Value:
     required = any(o is not None and getattr(o, "const", None) is True for o in call.kwargs.get("required", BOTTOM))
     positional = bool(call.args) and not str(call.constant(0, "", "-")).startswith("-")
     optional = BOTTOM if default or required or positional else NONE_V
+    if made == INT_V:
+        made = optional_int(default)
     return join(join(made, default), optional)
 
 

@@ -11,6 +11,7 @@ from hybridize.domain.objects import (
     INT_V,
     Container,
     Obj,
+    Prim,
     Stream,
     Tensor,
     Tup,
@@ -65,12 +66,14 @@ def _batch(call: Call) -> Value:
 
 def batches(call: Call, drop: bool) -> tuple[Dim, int | None]:
     """The first dim of the batches of a dataset, and how many batches there are."""
-    size, count = dim_of(call.arg(0, "batch_size")), count_of(call)
+    given = call.arg(0, "batch_size")
+    size, count = dim_of(given), count_of(call)
     if drop:
         whole = count is not None and size > 0
         return size, (count if count == INFINITE else count // size) if whole and count is not None else None
     if size <= 0 or count is None:
-        return (batch_of(size) if size > 0 else BATCH), None
+        likely = size if size > 0 else next((o.likely for o in given if isinstance(o, Prim)), None) or 0
+        return (batch_of(likely) if likely > 0 else BATCH), None
     if count == INFINITE or count % size == 0:
         return at_run_time(size), count if count == INFINITE else count // size
     return (at_run_time(count), 1) if count < size else (batch_of(size), count // size + 1)
