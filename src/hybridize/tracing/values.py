@@ -26,7 +26,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.domain.words import COMPARISONS
 from hybridize.facts.origins import passed_slots
-from hybridize.facts.symbolic import parameter_bit
+from hybridize.facts.symbolic import keeps_tensors_out, parameter_bit
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
@@ -192,7 +192,7 @@ def _taken(view: FrameView, slot: int, made: ir.Iter | ir.Unpack) -> int:
 def _parts(view: FrameView, made: Instr) -> list[int]:
     """The slots that a number comes from."""
     if isinstance(made, ir.Refine):
-        return [made.source]
+        return [] if keeps_tensors_out(view.frame, made) else [made.source]
     if isinstance(made, (ir.Binary, ir.Inplace)) or (isinstance(made, ir.Compare) and made.operator in COMPARISONS):
         return [made.left, made.right]
     if isinstance(made, ir.Unary):
