@@ -1,4 +1,4 @@
-"""Variables that a graph makes: weights lose the names of the layers around it, and a second model cannot have any.
+"""Weights that a graph makes: their names lose those of the layers around it, and a second model cannot have any.
 
 Measured with TensorFlow 2.15 and Keras 2: a `call` under `tf.function` that is the first to call a sublayer names its
 weights `fc/kernel:0`, where eager code and functional models name them `block/fc/kernel:0`. By these names checkpoints
@@ -6,23 +6,17 @@ are found, weights are transferred and layers are looked up, in tests and by cal
 (measured with 2.21) the path of a weight stays what it is.
 
 Measured with both: a graph makes weights at its first trace only. For the second unbuilt model that comes as an
-argument, from a caller that nobody sees or from the next test, TensorFlow raises. So it does for the second optimizer,
-whose variables are made at its first step.
+argument, from a caller that nobody sees or from the next test, TensorFlow raises.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from hybridize.domain.objects import Unknown, Value
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.flow.frames import Frame
-from hybridize.program import ir
-from hybridize.program.index import index_of
 from hybridize.tracing.building import lazily_built
 from hybridize.tracing.built import is_lazy
-from hybridize.tracing.late import STEPS, is_optimizer
-from hybridize.tracing.unseen import unseen
 from hybridize.tracing.views import ProjectView
 
 
@@ -42,20 +36,3 @@ def made_weights(project: ProjectView, frames: Iterable[Frame], kind: FunctionKi
             pos, layer = built
             return Evidence(f"makes the weights of {layer}, {why}", frame.code.path, pos >> 16 or frame.code.line)
     return None
-
-
-def late_optimizer(project: ProjectView, frames: Sequence[Frame]) -> Evidence | None:
-    """A step of an optimizer that callers whom nobody sees pass: the next one's variables would come too late."""
-    for frame, chosen in unseen(project).within(frames).items():
-        index = index_of(frame.code)
-        places = {frame.code.params[i].slot: i for i in chosen}
-        for read in index.of(ir.Attr) if places else ():
-            i = places.get(index.original(read.owner), -1)
-            if read.name in STEPS and i >= 0 and _may_step(project, frame.args[i]):
-                said = f"makes the variables of `{frame.code.params[i].name}`, which others pass: not for the next one"
-                return Evidence(said, frame.code.path, read.position >> 16)
-    return None
-
-
-def _may_step(project: ProjectView, value: Value) -> bool:
-    return any(isinstance(o, Unknown) or is_optimizer(project, o) for o in value)

@@ -15,7 +15,7 @@ from hybridize.decide.confidence import Confidences, suffices
 from hybridize.decide.coverage import Coverage
 from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import WHOLLY, Gains
-from hybridize.decide.made_weights import late_optimizer, made_weights
+from hybridize.decide.made_weights import made_weights
 from hybridize.decide.mistakes import Mistakes
 from hybridize.decide.model import Action, Confidence, Decision, FunctionReport, Status
 from hybridize.decide.passed_variables import kept_variable, stages
@@ -425,8 +425,6 @@ class _Chooser:
         variables, frames = _variables(facts), self.basis.frames.get(code, [])
         project, opened = self.basis.scanner.project, self.basis.roles.of(code.path) is Role.LIBRARY
         kept = kept_variable(project, frames, project.solution.world.hybrids) if opened else None
-        if opened and (late := late_optimizer(project, frames)) is not None:
-            return status_of(facts, "unsure", late.message, (late,))
         asked = opened or self.basis.roles.is_test(code.path)
         if kept := kept or (made_weights(project, frames, facts.kind, opened) if asked else None):
             return status_of(facts, "covered", kept.message, (kept,))

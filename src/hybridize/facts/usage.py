@@ -53,6 +53,8 @@ _METHODS: Final = {
     "a shape or a dtype": frozenset("as_list is_compatible_with is_fully_defined with_rank num_elements".split()),
     _OPTIMIZER: frozenset({"apply_gradients"}),
 }
+_ASSIGN: Final = "assign"
+_PAIRS: Final = frozenset({"builtins.zip", "builtins.enumerate"})
 #: The method of the optimizers of other packages, as of Keras 3: `optimizer.apply(gradients, variables)`.
 _APPLY: Final = "apply"
 
@@ -104,6 +106,7 @@ class Used:
         what = what or (_MODEL if self._is_trained_beside(frame, effect.position) else "")
         what = what or (_ACTIVATION if target.reason == _UNKNOWN_ACTIVATION else "")
         what = what or _of_method(frame, effect.position)
+        what = what or ("a method of a variable" if _is_of_trained(frame, effect.position) else "")
         return what or self._computing(frame, effect) or self._one_of(frame, effect, target)
 
     def _one_of(self, frame: Frame, effect: Effect, target: Unknown) -> str:
@@ -215,6 +218,25 @@ def _is_trained(frame: Frame, target: Unknown) -> bool:
     return any(
         instr.name in TRAINED and target in (frame.vals[instr.owner] or ())
         for instr in index_of(frame.code).of(ir.Attr)
+    )
+
+
+def _is_of_trained(frame: Frame, position: int) -> bool:
+    """Whether a call assigns to what a loop takes out of a model's trainable variables."""
+    index = index_of(frame.code)
+
+    def before(made: Instr) -> list[int]:
+        if isinstance(made, ir.Call):
+            named = frame.vals[made.function] or ()
+            return [s for s, _ in made.arguments] if any(isinstance(o, Lib) and o.name in _PAIRS for o in named) else []
+        return operands(made) if isinstance(made, (ir.Unpack, ir.Iter, ir.Item)) else []
+
+    calls = [index.source(call.function) for call in index.calls.get(position, ())]
+    return bool(calls) and all(
+        isinstance(read, ir.Attr)
+        and read.name == _ASSIGN
+        and any(isinstance(m, ir.Attr) and m.name in TRAINED for _, m in index.upstream([read.owner], before))
+        for read in calls
     )
 
 

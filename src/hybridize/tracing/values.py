@@ -119,6 +119,11 @@ def number(view: FrameView, slot: int) -> int:
     return found
 
 
+def made_number(view: FrameView, slot: int) -> int:
+    """The same of what holds numbers alone, or else of how they were made: a tensor that comes beside is none."""
+    return _number(view, slot) if has_tensor(view.value(slot)) else number(view, slot)
+
+
 def _number(view: FrameView, slot: int) -> int:
     """Breadth first, each slot once: what numbers come from is a graph, whose paths are too many to walk."""
     found = 0
