@@ -309,3 +309,23 @@ def test_what_a_test_of_its_class_lets_through_is_no_tensor_of_a_graph(
 ) -> None:
     made = report(tmp_path, ASKED.format(hint=hint, asked=asked)).decision.action
     assert (made is Action.CONVERT_TO_HYBRID) is converted
+
+
+MAPPED = """\
+def target(x: tf.Tensor, given):
+    made = type(given)({what})
+    return tf.exp(x) * 2.0 + made["a"] * x
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "converted"),
+    [
+        ("(k, v[:, None]) for k, v in given.items()", True),
+        ("v[:, None] for v in given", False),
+        ("given.values", False),
+    ],
+)
+def test_what_has_items_is_no_array(what: str, converted: bool, tmp_path: Path) -> None:
+    made = report(tmp_path, MAPPED.format(what=what))
+    assert ("HY358" in [status.code for status in made.statuses]) is not converted
