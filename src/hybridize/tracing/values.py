@@ -120,8 +120,10 @@ def number(view: FrameView, slot: int) -> int:
 
 
 def made_number(view: FrameView, slot: int) -> int:
-    """The same of what holds numbers alone, or else of how they were made: a tensor that comes beside is none."""
-    return _number(view, slot) if has_tensor(view.value(slot)) else number(view, slot)
+    """The same of a question for the class: a tensor that comes beside numbers, as an argument, is none anyhow."""
+    value = view.value(slot)
+    is_given = view.definition(index_of(view.code).original(slot)) is None
+    return _number(view, slot) if is_given and has_tensor(value) and not is_dim(value) else number(view, slot)
 
 
 def _number(view: FrameView, slot: int) -> int:
