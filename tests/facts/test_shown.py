@@ -329,3 +329,47 @@ def target(x: tf.Tensor, given):
 def test_what_has_items_is_no_array(what: str, converted: bool, tmp_path: Path) -> None:
     made = report(tmp_path, MAPPED.format(what=what))
     assert ("HY358" in [status.code for status in made.statuses]) is not converted
+
+
+HINTED = """\
+def target({params}):
+    total = tf.zeros([3])
+    for each in parts:
+        {body}
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("params", "body", "converted"),
+    [
+        ("*parts: tf.Tensor", "total = total + tf.exp(each)", True),
+        ("x: tf.Tensor, *parts: tf.Tensor", "total = total + tf.exp(each) * x", True),
+        ("*parts: tf.Tensor", "total = total + each.numpy()", False),
+        ("*parts: tf.Tensor", "total = total + tf.exp(measure.log(each) or each)", False),
+    ],
+)
+def test_further_arguments_are_what_their_annotation_says(
+    params: str, body: str, converted: bool, tmp_path: Path
+) -> None:
+    made = report(tmp_path, HINTED.format(params=params, body=body)).decision.action
+    assert (made is Action.CONVERT_TO_HYBRID) is converted
+
+
+LEAVES = """\
+def target(tree: dict[str, tf.Tensor]):
+    return {how}(lambda leaf: {body}, tree)
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "body", "converted"),
+    [
+        ("tf.nest.map_structure", "tf.exp(leaf) * 2.0", True),
+        ("tf.nest.map_structure", "leaf", False),
+        ("tf.nest.map_structure", "leaf.numpy()", False),
+    ],
+)
+def test_what_is_done_to_leaves_is_done_by_the_function(how: str, body: str, converted: bool, tmp_path: Path) -> None:
+    made = report(tmp_path, LEAVES.format(how=how, body=body)).decision.action
+    assert (made is Action.CONVERT_TO_HYBRID) is converted
