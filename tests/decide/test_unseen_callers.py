@@ -187,6 +187,12 @@ BREAKS = {
         ("f(x, x)", "f(x, np.arange(3))"),
         "converts `given` to float32",
     ),
+    "a constant of what comes": (
+        f"def f(x, mean=None):\n{WAVE}    if mean is not None:\n        y = y - tf.constant(mean, tf.float32)\n"
+        "    return y\n",
+        ("f(x)", "f(x, mean=np.ones(3))"),
+        "a call with another `mean` takes a branch that makes a constant of what it is given",
+    ),
     "a second optimizer": (
         "W = tf.Variable(1.0)\nOWN = tf.keras.optimizers.Adam()\ndef f(x, optimizer):\n"
         "    with tf.GradientTape() as tape:\n        y = tf.reduce_sum(x * W)\n"
@@ -262,6 +268,11 @@ SERVES = {
     "arrays that are converted": (
         "def f(x):\n    if not tf.is_tensor(x):\n        x = tf.constant(x)\n    return tf.exp(x)\n",
         ("f(x)", "f(np.ones(3, np.float32))"),
+    ),
+    "a constant of a list, as the annotation says": (
+        f"def f(x, mean: list[float] | None = None):\n{WAVE}    if mean is not None:\n"
+        "        y = y - tf.constant(mean, tf.float32)\n    return y\n",
+        ("f(x)", "f(x, mean=[1.0, 2.0, 3.0])"),
     ),
     "arrays that are cast": (
         "def f(x):\n    return tf.exp(tf.cast(x, tf.float32)) * 2.0\n",
