@@ -373,3 +373,24 @@ def target(tree: dict[str, tf.Tensor]):
 def test_what_is_done_to_leaves_is_done_by_the_function(how: str, body: str, converted: bool, tmp_path: Path) -> None:
     made = report(tmp_path, LEAVES.format(how=how, body=body)).decision.action
     assert (made is Action.CONVERT_TO_HYBRID) is converted
+
+
+SLICED = """\
+def target(x: tf.Tensor, n: int):
+    y = tf.exp(x) * 2.0
+    return {given}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "converted"),
+    [
+        ("tuple(y.shape[:2])", False),
+        ("tuple(y.shape[: y.shape.rank - n])", False),
+        ("tf.reshape(y, (-1, *y.shape[1:]))", True),
+        ("y * float(y.shape[1:][0])", True),
+    ],
+)
+def test_a_part_of_a_shape_of_any_rank_is_a_shape(given: str, converted: bool, tmp_path: Path) -> None:
+    made = report(tmp_path, SLICED.format(given=given)).decision.action
+    assert (made is Action.CONVERT_TO_HYBRID) is converted
