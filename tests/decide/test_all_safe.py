@@ -367,3 +367,20 @@ def test_a_helper_of_tests_is_converted_if_all_that_it_gets_is_known(
     """What helpers of tests get is there to show the limits: a loss whose name no scope of a graph may have, say."""
     found = functions(tmp_path, HELPER.format(given=given, loss=loss), name=name)
     assert is_converted(found["helped"]) is expected
+
+
+BACKEND = """
+    import tensorflow as tf
+
+    def signed(x):
+        return tf.sign(tf.sign(x) + 0.1) * tf.exp(x)
+
+    x = tf.keras.backend.{made}
+    run = tf.keras.backend.function([x], [signed(x)])
+"""
+
+
+@pytest.mark.parametrize(("made", "expected"), [("placeholder(ndim=2)", False), ("zeros((2, 3))", True)])
+def test_a_placeholder_of_keras_is_a_symbolic_tensor(made: str, expected: bool, tmp_path: Path) -> None:
+    """TensorFlow 2.15: `tf.function` refuses what `placeholder` gives, as what `keras.Input` gives."""
+    assert is_converted(functions(tmp_path, BACKEND.format(made=made))["signed"]) is expected
