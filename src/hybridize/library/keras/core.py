@@ -427,7 +427,7 @@ def _input(call: Call) -> Value:
     return tensor(SYMBOLIC, dtype, full).value
 
 
-def _placeholder(call: Call) -> Value:
+def _symbolic(call: Call) -> Value:
     """`keras.backend.placeholder(shape, ndim, dtype)`: a symbolic tensor of Keras."""
     return tensor(SYMBOLIC, dtype_of(call.arg(2, "dtype")), shape_of(call, call.arg(0, "shape"))).value
 
@@ -569,7 +569,7 @@ _LAYER_METHODS: Final[dict[str, Spec]] = {
 
 FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.Input": Spec(_input),
-    "keras.backend.placeholder": Spec(_placeholder),
+    "keras.backend.placeholder": Spec(_symbolic),
     "keras.backend.clear_session": Spec(nothing, effects=("state",)),
     "keras.backend.floatx": Spec(lambda call: literal("float32").value),
     "keras.backend.epsilon": Spec(lambda call: prim("float").value),
