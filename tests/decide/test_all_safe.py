@@ -340,3 +340,47 @@ def test_floats_that_a_loop_of_a_test_makes_are_data(numbers: str, expected: boo
             return low + (high - low) * tf.exp(-tf.square(x)) / tf.reduce_max(x)
     """
     assert is_converted(functions(tmp_path, source, package=True)["scaled"]) is expected
+
+
+HELPER = """
+    import tensorflow as tf
+
+    def helped({given}x: tf.Tensor, y: tf.Tensor):
+        return tf.reduce_mean({loss}(x, y)) * 2.0 + tf.reduce_sum(x)
+
+    def test_nothing():
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "loss", "name", "expected"),
+    [
+        ("loss, ", "loss", "test_waves.py", False),
+        ("", "tf.keras.losses.mean_squared_error", "test_waves.py", True),
+        ("loss, ", "loss", "waves.py", True),
+    ],
+)
+def test_a_helper_of_tests_is_converted_if_all_that_it_gets_is_known(
+    given: str, loss: str, name: str, expected: bool, tmp_path: Path
+) -> None:
+    """What helpers of tests get is there to show the limits: a loss whose name no scope of a graph may have, say."""
+    found = functions(tmp_path, HELPER.format(given=given, loss=loss), name=name)
+    assert is_converted(found["helped"]) is expected
+
+
+BACKEND = """
+    import tensorflow as tf
+
+    def signed(x):
+        return tf.sign(tf.sign(x) + 0.1) * tf.exp(x)
+
+    x = tf.keras.backend.{made}
+    run = tf.keras.backend.function([x], [signed(x)])
+"""
+
+
+@pytest.mark.parametrize(("made", "expected"), [("placeholder(ndim=2)", False), ("zeros((2, 3))", True)])
+def test_a_placeholder_of_keras_is_a_symbolic_tensor(made: str, expected: bool, tmp_path: Path) -> None:
+    """TensorFlow 2.15: `tf.function` refuses what `placeholder` gives, as what `keras.Input` gives."""
+    assert is_converted(functions(tmp_path, BACKEND.format(made=made))["signed"]) is expected

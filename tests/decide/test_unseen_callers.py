@@ -176,6 +176,30 @@ BREAKS = {
         ("f(x)", "f(tf.ones([5]))"),
         "another `x`",
     ),
+    "an array of another dtype": (
+        "def f(x):\n    x = tf.convert_to_tensor(x, dtype=tf.float32)\n    return tf.exp(x) * 2.0\n",
+        ("f(x)", "f(np.ones(3))"),
+        "converts `x` to float32",
+    ),
+    "an array that a helper converts": (
+        "def f(x, y):\n    return _end(tf.exp(x), y)\n"
+        "def _end(x, given):\n    return x + tf.convert_to_tensor(given, tf.float32)\n",
+        ("f(x, x)", "f(x, np.arange(3))"),
+        "converts `given` to float32",
+    ),
+    "a constant of what comes": (
+        f"def f(x, mean=None):\n{WAVE}    if mean is not None:\n        y = y - tf.constant(mean, tf.float32)\n"
+        "    return y\n",
+        ("f(x)", "f(x, mean=np.ones(3))"),
+        "a call with another `mean` takes a branch that makes a constant of what it is given",
+    ),
+    "a second optimizer": (
+        "W = tf.Variable(1.0)\nOWN = tf.keras.optimizers.Adam()\ndef f(x, optimizer):\n"
+        "    with tf.GradientTape() as tape:\n        y = tf.reduce_sum(x * W)\n"
+        "    optimizer.apply_gradients([(tape.gradient(y, W), W)])\n    return y\n",
+        ("f(x, OWN)", "float(f(x, tf.keras.optimizers.Adam())) > 0.0"),
+        "makes the variables of `optimizer`",
+    ),
     "a setting of the object": (SETTING.format("NotImplemented"), ("c.f(x)", 'other("b").f(x)'), "another setting"),
 }
 #: Each serves in a graph whatever others pass.
@@ -244,6 +268,26 @@ SERVES = {
     "arrays that are converted": (
         "def f(x):\n    if not tf.is_tensor(x):\n        x = tf.constant(x)\n    return tf.exp(x)\n",
         ("f(x)", "f(np.ones(3, np.float32))"),
+    ),
+    "a constant of a list, as the annotation says": (
+        f"def f(x, mean: list[float] | None = None):\n{WAVE}    if mean is not None:\n"
+        "        y = y - tf.constant(mean, tf.float32)\n    return y\n",
+        ("f(x)", "f(x, mean=[1.0, 2.0, 3.0])"),
+    ),
+    "arrays that are cast": (
+        "def f(x):\n    return tf.exp(tf.cast(x, tf.float32)) * 2.0\n",
+        ("f(x)", "f(np.ones(3))"),
+    ),
+    "arrays of which the dtype is kept": (
+        "def f(x):\n    return tf.exp(tf.convert_to_tensor(x)) * 2.0\n",
+        ("f(x)", "f(np.ones(3))"),
+    ),
+    "an optimizer of the object": (
+        "class C:\n    def __init__(self):\n        self.w = tf.Variable(1.0)\n"
+        "        self.optimizer = tf.keras.optimizers.Adam()\n    def f(self, x):\n"
+        "        with tf.GradientTape() as tape:\n            y = tf.reduce_sum(x * self.w)\n"
+        "        self.optimizer.apply_gradients([(tape.gradient(y, self.w), self.w)])\n        return y\nc = C()\n",
+        ("c.f(x)", "float(other().f(x)) > 0.0"),
     ),
     "a setting of the object": (SETTING.format("tf.sin(x)"), ("c.f(x)", 'other("b").f(x)')),
 }

@@ -210,3 +210,187 @@ for _ in range(100):
 def test_gpflow_s_losses_are_what_the_project_defines(model: str, noted: str, converted: bool, tmp_path: Path) -> None:
     made = report(tmp_path, GAUSSIAN.format(model=model, noted=noted)).decision.action
     assert (made is Action.CONVERT_TO_HYBRID) is converted
+
+
+APPLIED = """\
+class Agent:
+    def __init__(self, network, optimizer):
+        self.network, self.optimizer = network, optimizer
+    def target(self, x: tf.Tensor):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self.network(x)))
+        gradients, _ = tf.clip_by_global_norm(tape.gradient(loss, self.network.trainable_variables), 5.0)
+        {last}
+        return loss
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "converted"),
+    [
+        ("self.optimizer.apply(gradients, self.network.trainable_variables)", True),
+        ("for g, v in zip(gradients, self.network.trainable_variables): v.assign(v - g)", True),
+        ("self.optimizer.apply(loss, self.network.trainable_variables)", False),
+        ("self.optimizer.apply(gradients)", False),
+        ("self.optimizer.keep(gradients, loss)", False),
+        ("for g in gradients: self.optimizer.assign(g)", False),
+    ],
+)
+def test_what_applies_gradients_is_an_optimizer(last: str, converted: bool, tmp_path: Path) -> None:
+    made = report(tmp_path, APPLIED.format(last=last)).decision.action
+    assert (made is Action.CONVERT_TO_HYBRID) is converted
+
+
+BESIDE = """\
+def fit(owner, data: tf.data.Dataset, optimizer):
+    model, log = owner.model, owner.log
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x)))
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    def target(x: tf.Tensor):
+        {last}
+        return tf.reduce_max(x)
+    for x in data:
+        step(x)
+        target(x)
+"""
+
+
+@pytest.mark.parametrize(("last", "converted"), [("model(x)", True), ("log(x)", False)])
+def test_a_model_that_a_function_beside_trains_is_one_here(last: str, converted: bool, tmp_path: Path) -> None:
+    made = report(tmp_path, BESIDE.format(last=last)).decision.action
+    assert (made is Action.CONVERT_TO_HYBRID) is converted
+
+
+NAMED = """\
+def target(x: tf.Tensor, {given}):
+    {how}
+    return activation(tf.square(x))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "how", "converted"),
+    [
+        ("activation: str", "activation = tf.keras.activations.get(activation)", True),
+        ("activation: str", "activation = {'a': measure.first, 'b': measure.second}[activation]", False),
+        ("activation: str", "activation = tf.keras.layers.deserialize(activation)", False),
+    ],
+)
+def test_an_activation_by_a_name_that_nobody_knows_is_one(
+    given: str, how: str, converted: bool, tmp_path: Path
+) -> None:
+    made = report(tmp_path, NAMED.format(given=given, how=how)).decision.action
+    assert (made is Action.CONVERT_TO_HYBRID) is converted
+
+
+ASKED = """\
+def target(x: tf.Tensor, scale: {hint}):
+    if {asked}:
+        scale = tf.constant(scale, dtype=x.dtype)
+    return x * scale * tf.exp(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("hint", "asked", "converted"),
+    [
+        ("float | tf.Tensor", "not tf.is_tensor(scale)", True),
+        ("float | tf.Tensor", "not isinstance(scale, tf.Tensor)", True),
+        ("float | tf.Tensor", "isinstance(scale, float)", True),
+        ("float | tf.Tensor", "not isinstance(scale, str)", False),
+        ("float | tf.Tensor", "tf.is_tensor(scale)", False),
+        ("tf.Tensor", "not isinstance(scale, tf.Variable)", False),
+    ],
+)
+def test_what_a_test_of_its_class_lets_through_is_no_tensor_of_a_graph(
+    hint: str, asked: str, converted: bool, tmp_path: Path
+) -> None:
+    made = report(tmp_path, ASKED.format(hint=hint, asked=asked)).decision.action
+    assert (made is Action.CONVERT_TO_HYBRID) is converted
+
+
+MAPPED = """\
+def target(x: tf.Tensor, given):
+    made = type(given)({what})
+    return tf.exp(x) * 2.0 + made["a"] * x
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "converted"),
+    [
+        ("(k, v[:, None]) for k, v in given.items()", True),
+        ("v[:, None] for v in given", False),
+        ("given.values", False),
+    ],
+)
+def test_what_has_items_is_no_array(what: str, converted: bool, tmp_path: Path) -> None:
+    made = report(tmp_path, MAPPED.format(what=what))
+    assert ("HY358" in [status.code for status in made.statuses]) is not converted
+
+
+HINTED = """\
+def target({params}):
+    total = tf.zeros([3])
+    for each in parts:
+        {body}
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("params", "body", "converted"),
+    [
+        ("*parts: tf.Tensor", "total = total + tf.exp(each)", True),
+        ("x: tf.Tensor, *parts: tf.Tensor", "total = total + tf.exp(each) * x", True),
+        ("*parts: tf.Tensor", "total = total + each.numpy()", False),
+        ("*parts: tf.Tensor", "total = total + tf.exp(measure.log(each) or each)", False),
+    ],
+)
+def test_further_arguments_are_what_their_annotation_says(
+    params: str, body: str, converted: bool, tmp_path: Path
+) -> None:
+    made = report(tmp_path, HINTED.format(params=params, body=body)).decision.action
+    assert (made is Action.CONVERT_TO_HYBRID) is converted
+
+
+LEAVES = """\
+def target(tree: dict[str, tf.Tensor]):
+    return {how}(lambda leaf: {body}, tree)
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "body", "converted"),
+    [
+        ("tf.nest.map_structure", "tf.exp(leaf) * 2.0", True),
+        ("tf.nest.map_structure", "leaf", False),
+        ("tf.nest.map_structure", "leaf.numpy()", False),
+    ],
+)
+def test_what_is_done_to_leaves_is_done_by_the_function(how: str, body: str, converted: bool, tmp_path: Path) -> None:
+    made = report(tmp_path, LEAVES.format(how=how, body=body)).decision.action
+    assert (made is Action.CONVERT_TO_HYBRID) is converted
+
+
+SLICED = """\
+def target(x: tf.Tensor, n: int):
+    y = tf.exp(x) * 2.0
+    return {given}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "converted"),
+    [
+        ("tuple(y.shape[:2])", False),
+        ("tuple(y.shape[: y.shape.rank - n])", False),
+        ("tf.reshape(y, (-1, *y.shape[1:]))", True),
+        ("y * float(y.shape[1:][0])", True),
+    ],
+)
+def test_a_part_of_a_shape_of_any_rank_is_a_shape(given: str, converted: bool, tmp_path: Path) -> None:
+    made = report(tmp_path, SLICED.format(given=given)).decision.action
+    assert (made is Action.CONVERT_TO_HYBRID) is converted

@@ -262,6 +262,8 @@ class _Chooser:
         if unfollowed:
             return status_of(facts, "unsure", unfollowed[0].message, unfollowed)
         confidences, frames = self.basis.confidences, self.basis.frames.get(code, [])
+        if self.basis.roles.is_test(code.path) and confidences.of(code, facts).level is Confidence.ASSUMED:
+            return status_of(facts, "part-of-tests", "tests may give it what they are to show the limits of")
         unsure = (
             confidences.on_any_backend(code)
             or confidences.contracts.unproven(code, frames, self._stands)

@@ -26,7 +26,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.session import Table, cached
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.frames import Frame
-from hybridize.library.dialect import CHOOSING
+from hybridize.library.dialect import CHOOSING, MAPPING
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.index import instructions as instructions  # for those who ask for both
@@ -63,6 +63,7 @@ def definitions(code: Code) -> dict[int, Instr]:
 
 
 _AT_ONCE: Final = ("builtins.", "functools.reduce", "itertools.")
+_CALLING: Final = CHOOSING | MAPPING
 #: What calls its argument once, as the whole program.
 _STARTS: Final = frozenset({"absl.app.run", "tf.compat.v1.app.run", "fire.Fire", "typer.run"})
 
@@ -80,7 +81,7 @@ def calls_at(code: Code, position: int) -> tuple[ir.Call, ...]:
 def runs_at_once(frame: Frame, position: int) -> bool:
     """Whether a call runs its callbacks, or one of them, while it is evaluated: `map`, `sorted` and the like do."""
     named = (o for i in calls_at(frame.code, position) for o in frame.vals[i.function] or () if isinstance(o, Lib))
-    return any(obj.name.startswith(_AT_ONCE) or obj.name in CHOOSING for obj in named)
+    return any(obj.name.startswith(_AT_ONCE) or obj.name in _CALLING for obj in named)
 
 
 def starts_program(frame: Frame, position: int) -> bool:

@@ -13,8 +13,23 @@ from typing import Any, Final, TypeAlias
 
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.nesting import field_values, held, taken_apart
-from hybridize.domain.objects import Class, Container, Inst, Lib, LibInst, Mod, Obj, Stream, Tensor, Tup, Unknown, Value
-from hybridize.domain.tensors import NDARRAY, VARIABLE
+from hybridize.domain.objects import (
+    Class,
+    Container,
+    Inst,
+    Lib,
+    LibInst,
+    Lit,
+    Mod,
+    Obj,
+    Prim,
+    Stream,
+    Tensor,
+    Tup,
+    Unknown,
+    Value,
+)
+from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.domain.unknowns import Why
 from hybridize.facts.origins import callees_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
@@ -75,6 +90,13 @@ def _contents(obj: Obj) -> list[Value]:
 
 def _is_array(obj: Obj) -> bool:
     return isinstance(obj, Tensor) and obj.kind == NDARRAY
+
+
+def keeps_tensors_out(frame: Frame, made: ir.Refine) -> bool:
+    """Whether a test of a value's class lets numbers through, and no tensor: none comes here in a graph, either."""
+    before, kept = frame.vals[made.source] or (), frame.vals[made.target] or ()
+    asked = made.kind == "isinstance" and any(isinstance(o, Tensor) and o.kind == DENSE for o in before)
+    return asked and bool(kept) and all(isinstance(o, (Lit, Prim)) for o in kept)
 
 
 def _computes(value: Value | None) -> bool:
@@ -196,6 +218,8 @@ class Symbolic:
         """A test for an array keeps none of an argument: what arrives in a graph is a tensor, which goes elsewhere."""
         value = frame.vals[instr.target]
         if instr.kind == "isinstance" and instr.holds and value and all(_is_array(o) for o in value):
+            return
+        if keeps_tensors_out(frame, instr):
             return
         _add(masks, instr.target, masks.get(instr.source, 0))
 

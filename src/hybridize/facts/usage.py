@@ -40,6 +40,7 @@ _MODEL: Final = "a model"
 _FUNCTION: Final = "a function of TensorFlow"
 _LAYER: Final = "a layer of another package"
 _ACTIVATION: Final = "an activation"
+_OPTIMIZER: Final = "an optimizer"
 #: What gives tensors; what an annotation says stands in backticks.
 _OF_TENSORS: Final = (_MODEL, _FUNCTION, _LAYER, _ACTIVATION, "a `")
 #: How an activation is called that nobody knows.
@@ -50,7 +51,12 @@ _METHODS: Final = {
     "a text": frozenset("upper lower capitalize casefold startswith endswith strip lstrip rstrip zfill".split()),
     "a variable": frozenset({"assign_add", "assign_sub"}),
     "a shape or a dtype": frozenset("as_list is_compatible_with is_fully_defined with_rank num_elements".split()),
+    _OPTIMIZER: frozenset({"apply_gradients"}),
 }
+_ASSIGN: Final = "assign"
+_PAIRS: Final = frozenset({"builtins.zip", "builtins.enumerate"})
+#: The method of the optimizers of other packages, as of Keras 3: `optimizer.apply(gradients, variables)`.
+_APPLY: Final = "apply"
 
 #: So many calls lead from a helper to the tape that derives what it gives.
 _CALLS: Final = 3
@@ -81,7 +87,7 @@ class Used:
             elif effect.kind == "unknown_call" and isinstance(effect.target, Inst):
                 what = _layer(frame, effect, effect.target)
             elif effect.kind == "foreign_call":
-                what = self._computing(frame, effect)
+                what = _OPTIMIZER if _gets_gradients(frame, effect.position) else self._computing(frame, effect)
             self._known[key] = f"{_BY_USE}{what}: {effect.detail}" if what else ""
         return self._known[key]
 
@@ -95,10 +101,12 @@ class Used:
         if what == f"a `{NO_TENSOR}`":
             return ""
         what = what or (_MODEL if _is_trained(frame, target) else "")
-        what = what or ("an optimizer" if _gets_gradients(frame, effect.position) else "")
+        what = what or (_OPTIMIZER if _gets_gradients(frame, effect.position) else "")
         what = what or (_MODEL if _is_method_of_trained(frame, effect.position) else "")
+        what = what or (_MODEL if self._is_trained_beside(frame, effect.position) else "")
         what = what or (_ACTIVATION if target.reason == _UNKNOWN_ACTIVATION else "")
         what = what or _of_method(frame, effect.position)
+        what = what or ("a method of a variable" if _is_of_trained(frame, effect.position) else "")
         return what or self._computing(frame, effect) or self._one_of(frame, effect, target)
 
     def _one_of(self, frame: Frame, effect: Effect, target: Unknown) -> str:
@@ -112,6 +120,23 @@ class Used:
         if len(names) != 1 or not found or not all(map(self._quiet, found)):
             return ""
         return f"one of the project's `{next(iter(names))}`"
+
+    def _is_trained_beside(self, frame: Frame, position: int) -> bool:
+        """Whether what is called is a captured variable whose trainable variables another nested function asks for."""
+        index = index_of(frame.code)
+        made = [index.source(call.function) for call in index.calls.get(position, ())]
+        names = {each.name if isinstance(each, ir.Cell) else "" for each in made}
+        beside = self._nested.get(frame.code.parent, ()) if names and "" not in names else ()
+        return any(names <= _asks_for_variables(code, frame.code.parent) for code in beside)
+
+    @cached_property
+    def _nested(self) -> Mapping[Code | None, list[Code]]:
+        """The functions that stand in others, by these."""
+        found: dict[Code | None, list[Code]] = {}
+        for code in self._frames:
+            if code.parent is not None and code.parent.kind == "function":
+                found.setdefault(code.parent, []).append(code)
+        return found
 
     @cached_property
     def _methods(self) -> Mapping[str, list[Frame]]:
@@ -196,6 +221,32 @@ def _is_trained(frame: Frame, target: Unknown) -> bool:
     )
 
 
+def _is_of_trained(frame: Frame, position: int) -> bool:
+    """Whether a call assigns to what a loop takes out of a model's trainable variables."""
+    index = index_of(frame.code)
+
+    def before(made: Instr) -> list[int]:
+        if isinstance(made, ir.Call):
+            named = frame.vals[made.function] or ()
+            return [s for s, _ in made.arguments] if any(isinstance(o, Lib) and o.name in _PAIRS for o in named) else []
+        return operands(made) if isinstance(made, (ir.Unpack, ir.Iter, ir.Item)) else []
+
+    calls = [index.source(call.function) for call in index.calls.get(position, ())]
+    return bool(calls) and all(
+        isinstance(read, ir.Attr)
+        and read.name == _ASSIGN
+        and any(isinstance(m, ir.Attr) and m.name in TRAINED for _, m in index.upstream([read.owner], before))
+        for read in calls
+    )
+
+
+def _asks_for_variables(code: Code, outer: Code | None) -> set[str]:
+    """The variables of the function around that a function asks for trainable variables."""
+    index = index_of(code)
+    made = (index.source(instr.owner) for instr in index.of(ir.Attr) if instr.name in TRAINED)
+    return {each.name for each in made if isinstance(each, ir.Cell) and outer is not None and each.name in outer.cells}
+
+
 def _is_method_of_trained(frame: Frame, position: int) -> bool:
     """Whether every call at a place is of a method of something whose trainable variables the function asks for."""
     index = index_of(frame.code)
@@ -251,12 +302,26 @@ def _is_part(index: Index, position: int, slots: list[int]) -> bool:
 
 
 def _gets_gradients(frame: Frame, position: int) -> bool:
-    """Whether a call of a function that takes gradients is given pairs with the variables of a model."""
+    """Whether a call of a function that takes gradients is given pairs with the variables of a model.
+
+    Or these gradients and something else, in a method that optimizers have for it.
+    """
     if not any(costs.differentiates(name) for name in frame.ops.values()):
         return False
     index = index_of(frame.code)
     calls = index.calls.get(position, ())
-    return any(_pairs(frame, index.source(slot)) for call in calls for slot, _ in call.arguments)
+    if any(_pairs(frame, index.source(slot)) for call in calls for slot, _ in call.arguments):
+        return True
+    return bool(calls) and all(_applies(frame, index, call) for call in calls)
+
+
+def _applies(frame: Frame, index: Index, call: ir.Call) -> bool:
+    """Whether a call is `x.apply(gradients, variables)`, of what a tape has derived."""
+    made = index.source(call.function)
+    if not isinstance(made, ir.Attr) or made.name != _APPLY or len(call.arguments) + len(call.keywords) < 2:
+        return False
+    given = [slot for slot, _ in call.arguments[:1]] or [slot for _, slot in call.keywords[:1]]
+    return any(_is_part(index, pos, given) for pos, name in frame.ops.items() if name in costs.TAKES_GRADIENTS)
 
 
 def _pairs(frame: Frame, made: Instr | None) -> bool:

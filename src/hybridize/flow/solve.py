@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from hybridize.config import Config
 from hybridize.domain.calls import How
-from hybridize.domain.objects import BOTTOM, NONE_V, Class, Func, Inst, Mod, Obj, Value, Wrapper, unknown
+from hybridize.domain.objects import BOTTOM, NONE_V, Class, Func, Inst, Mod, Obj, Unknown, Value, Wrapper, unknown
 from hybridize.domain.session import Session
 from hybridize.flow.bodies import replace_bodies
 from hybridize.flow.classes import bases_after
@@ -174,12 +174,16 @@ class Solver:
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
         kind = self.receiver_kind(func)
+        rest = BOTTOM
         for i, param in enumerate(code.params):
             if i == 0 and kind != "function" and func.owner is not None:
                 args.append(self._receiver(func.owner, kind, frame))
                 continue
             value = (given or {}).get(param.name) or self._argument(func, param, i)
             if param.kind in ("varargs", "kwargs"):
+                # Where a default stands before, what comes by position may be its parameter's.
+                known = param.annotation is not None and not any(isinstance(o, Unknown) for o in value)
+                rest = value if known and param.kind == "varargs" and len(args) == i else rest
                 continue
             if param.kind == "keyword":
                 if value:
@@ -189,7 +193,7 @@ class Solver:
             else:
                 break  # its default, and those of all that follow
         pos = given_position(code) if given else code.position
-        return engine.functions.call_function(frame, pos, func, args, kwargs, How.ROOT, BOTTOM, kind != "function")
+        return engine.functions.call_function(frame, pos, func, args, kwargs, How.ROOT, rest, kind != "function")
 
     def receiver_kind(self, func: Func) -> str:
         """`method` or `classmethod` for a function with an implicit first parameter, else `function`."""

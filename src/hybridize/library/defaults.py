@@ -24,8 +24,10 @@ from hybridize.domain.objects import (
     Tensor,
     Unknown,
     Value,
+    Wrapper,
     lib,
     prim,
+    stream,
     tensor,
     unknown,
 )
@@ -44,6 +46,8 @@ from hybridize.regex import regex
 _TENSOR: Final = tensor(DENSE).value
 _DTYPE: Final = "tf.dtypes.DType."
 _ARRAY: Final = tensor(NDARRAY).value
+#: Sequences of unknown length of which a slice is one, too.
+_SLICED: Final = frozenset({"tuple", "TensorShape"})
 
 #: Library modules whose every function computes on tensors, by root.
 _OPERATION_ROOTS: Final = frozenset({"tf", "keras"})
@@ -216,7 +220,8 @@ def operator_item(call: Call) -> Value:
                 return found[1].rule(call)
             return unknown(f"an element of {obj.cls}").value
         case Stream():
-            return obj.element
+            sliced = call.name == "getitem" and any(isinstance(o, Wrapper) and o.kind == "slice" for o in call.arg(0))
+            return stream(obj.kind, obj.element).value if sliced and obj.kind in _SLICED else obj.element
         case Unknown():
             # A dataset holds nothing but tensors, in whatever structure.
             return tensor(DENSE).value if holds_tensors(obj) else obj.part("an element")

@@ -77,6 +77,8 @@ NUMBERS_ONLY: Final = frozenset(
 SHAPES_ONLY: Final = NUMBERS_ONLY | {"tf.zeros", "tf.ones"}
 #: Functions that run one of those that they are given; a graph has all of them.
 CHOOSING: Final = frozenset({"tf.cond", "tf.case", "tf.switch_case", "keras.ops.cond"})
+#: Functions that Python runs with one that they are given, over the leaves of structures.
+MAPPING: Final = frozenset({"tf.nest.map_structure", "keras.tree.map_structure"})
 #: Functions that take Python data as readily, or lists of tensors, or things that are no tensors.
 TAKES_DATA: Final = frozenset(
     "tf.constant tf.Variable tf.fill tf.range tf.zeros tf.ones tf.print tf.function tf.cond "

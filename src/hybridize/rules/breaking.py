@@ -9,16 +9,19 @@ from hybridize.closure import closure
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, Lit, Prim, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.origins import callees_at, roots
+from hybridize.flow.docstrings import is_described
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import joined, operands
+from hybridize.rules.incompatibility.constant_of_tensor import CONSTANTS
 from hybridize.rules.scan import Scanner
 from hybridize.tracing.dormant import Dormant, DormantView
 from hybridize.tracing.results import OBJECT, REBUILT, REMADE, Part, parts
 from hybridize.tracing.unseen import Given
+from hybridize.tracing.values import argument
 from hybridize.tracing.views import FunctionView
 
 #: What a call does that a graph refuses, or does once for each trace.
@@ -122,14 +125,18 @@ class Breaking:
         inside = next(filter(None, map(self._inside, _codes(view.value(call.function)))), "")
         if inside:
             return inside
+        if not CONSTANTS.isdisjoint(view.names(call.function)) and any(
+            _is_undeclared(view.code, i) for i in self._given(view, argument(call, 0, "value"))
+        ):
+            return "makes a constant of what it is given"
         unused = call.target not in index_of(view.code).uses
-        given = unused and self._is_given(view, call.function)
+        given = unused and any(True for _ in self._given(view, call.function))
         return "calls what it is given, for its effect" if given else ""
 
-    def _is_given(self, view: DormantView, slot: int) -> bool:
-        """Whether something is an argument that nobody sees, or a part of one, of which the program shows no kind."""
+    def _given(self, view: DormantView, slot: int) -> Iterator[int]:
+        """The arguments that nobody sees, and of which the program shows no kind, that something is, or is part of."""
         index = index_of(view.code)
-        slots = {view.code.params[i].slot for i in self.given[view.frame]}
+        slots = {view.code.params[i].slot: i for i in self.given[view.frame]}
 
         def plain(some: list[int]) -> list[int]:
             return [each for each in map(index.original, some) if all(isinstance(o, _PLAIN) for o in view.value(each))]
@@ -137,7 +144,8 @@ class Breaking:
         def whole(made: Instr) -> list[int]:
             return plain(operands(made)[:1] if isinstance(made, _PARTS) else joined(made))
 
-        return any(each in slots for each, _ in index.upstream(plain([slot]), whole))
+        upstream = index.upstream(plain([slot]), whole) if slot >= 0 else ()
+        return (slots[each] for each, _ in upstream if each in slots)
 
     def _is_outer(self, view: DormantView, slot: int) -> bool:
         """Whether a slot holds a container that existed before the trace; `**options` is made by the call."""
@@ -201,6 +209,12 @@ def _told(part: Part) -> str:
     if part.what == OBJECT:
         return f"what {part.said}" if part.kind == REBUILT else f"{part.said}, which a traced function cannot return"
     return part.said if part.what == REMADE else f"{part.said}, of which a tensor comes back"
+
+
+def _is_undeclared(code: Code, index: int) -> bool:
+    """Whether neither an annotation nor the docstring says what an argument is."""
+    param = code.params[index]
+    return param.annotation is None and not is_described(code, param.name)
 
 
 def _giving(code: Code, frames: Iterable[Frame]) -> set[Frame]:

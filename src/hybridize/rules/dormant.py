@@ -23,6 +23,7 @@ from hybridize.program.operands import operands
 from hybridize.rules.breaking import Breaking
 from hybridize.rules.scan import Scanner
 from hybridize.tracing.dormant import Dormant, dormant_parts
+from hybridize.tracing.offered import refused_offers
 from hybridize.tracing.unseen import Given, unseen
 from hybridize.tracing.views import FunctionView
 
@@ -66,6 +67,9 @@ def broken_argument(scanner: Scanner, function: FunctionView) -> Evidence | None
     hit = next(scanner.hits_for_arrays(function, callers.chosen(function.code)), None)
     if hit is not None:
         return Evidence(f"others may pass arrays: {hit.message}", hit.path, hit.line)
+    refused = next(refused_offers(scanner.project, given), None)
+    if refused is not None:
+        return refused
     breaking = Breaking(scanner, function, given, strict=True)
     for frame in given:
         for names, what, pos in breaking.of_tables(frame, asked):

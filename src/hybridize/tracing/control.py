@@ -30,7 +30,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, SYMBOLIC
 from hybridize.domain.words import LAZY, NUMBERS
-from hybridize.facts.symbolic import OPERATION
+from hybridize.facts.symbolic import OPERATION, keeps_tensors_out
 from hybridize.flow.truth import truth
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -133,7 +133,7 @@ class Control:
 
     def _made(self, made: Instr) -> int:
         if isinstance(made, ir.Refine):
-            return self.tensor(made.source)
+            return 0 if keeps_tensors_out(self.frame, made) else self.tensor(made.source)
         if isinstance(made, ir.Unary):
             return self.tensor(made.operand)
         if isinstance(made, (ir.Binary, ir.Inplace)) or (

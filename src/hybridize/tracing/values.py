@@ -26,7 +26,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.domain.words import COMPARISONS
 from hybridize.facts.origins import passed_slots
-from hybridize.facts.symbolic import parameter_bit
+from hybridize.facts.symbolic import keeps_tensors_out, parameter_bit
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
@@ -119,6 +119,13 @@ def number(view: FrameView, slot: int) -> int:
     return found
 
 
+def made_number(view: FrameView, slot: int) -> int:
+    """The same of a question for the class: a tensor that comes beside numbers, as an argument, is none anyhow."""
+    value = view.value(slot)
+    is_given = view.definition(index_of(view.code).original(slot)) is None
+    return _number(view, slot) if is_given and has_tensor(value) and not is_dim(value) else number(view, slot)
+
+
 def _number(view: FrameView, slot: int) -> int:
     """Breadth first, each slot once: what numbers come from is a graph, whose paths are too many to walk."""
     found = 0
@@ -192,7 +199,7 @@ def _taken(view: FrameView, slot: int, made: ir.Iter | ir.Unpack) -> int:
 def _parts(view: FrameView, made: Instr) -> list[int]:
     """The slots that a number comes from."""
     if isinstance(made, ir.Refine):
-        return [made.source]
+        return [] if keeps_tensors_out(view.frame, made) else [made.source]
     if isinstance(made, (ir.Binary, ir.Inplace)) or (isinstance(made, ir.Compare) and made.operator in COMPARISONS):
         return [made.left, made.right]
     if isinstance(made, ir.Unary):

@@ -427,6 +427,11 @@ def _input(call: Call) -> Value:
     return tensor(SYMBOLIC, dtype, full).value
 
 
+def _symbolic(call: Call) -> Value:
+    """`keras.backend.placeholder(shape, ndim, dtype)`: a symbolic tensor of Keras."""
+    return tensor(SYMBOLIC, dtype_of(call.arg(2, "dtype")), shape_of(call, call.arg(0, "shape"))).value
+
+
 def _property(name: str) -> Rule:
     return lambda call: unknown(f"`{name}` of a layer").value
 
@@ -564,6 +569,7 @@ _LAYER_METHODS: Final[dict[str, Spec]] = {
 
 FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.Input": Spec(_input),
+    "keras.backend.placeholder": Spec(_symbolic),
     "keras.backend.clear_session": Spec(nothing, effects=("state",)),
     "keras.backend.floatx": Spec(lambda call: literal("float32").value),
     "keras.backend.epsilon": Spec(lambda call: prim("float").value),

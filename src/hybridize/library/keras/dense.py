@@ -6,9 +6,10 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, NONE, Lib, Lit, Value, lib
+from hybridize.domain.objects import BOTTOM, Lib, Lit, Value
 from hybridize.domain.tensors import DYNAMIC, SYMBOLIC, UNRESOLVED, Shape
 from hybridize.library.keras.models import WeightRule, Weights, layer, layer_value, setting, single, weight_properties
+from hybridize.library.keras.named import activations
 from hybridize.library.keras.settings import LayerCall
 from hybridize.library.operands import Impossible, Unsure
 from hybridize.library.spec import Call, ClassSpec, Rule
@@ -184,21 +185,8 @@ def _same_layers(names: str, dtype: str = "cast", ragged: bool = True) -> dict[s
     }
 
 
-def get_activation(call_value: Value) -> Value:
-    """An activation by name or as a function."""
-    result = BOTTOM
-    for obj in call_value:
-        if isinstance(obj, Lit) and isinstance(obj.const, str):
-            result = join(result, lib(f"keras.activations.{obj.const}").value)
-        elif obj is NONE:
-            result = join(result, lib("keras.activations.linear").value)
-        else:
-            result = join(result, obj.value)
-    return result
-
-
 def _activation_property(call: Call) -> Value:
-    return get_activation(setting("activation")(call))
+    return activations(setting("activation")(call))
 
 
 CLASSES: Final[dict[str, ClassSpec]] = {

@@ -6,9 +6,12 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, NONE, NONE_V, Bound, Func, Inst, LibInst, Value, lib, unknown
+from hybridize.domain.objects import BOTTOM, NONE, Bound, Func, Inst, LibInst, Lit, Prim, Value, lib, unknown
 from hybridize.library.index import lookup
 from hybridize.library.spec import Call, Rule, Spec
+
+#: What an activation is called whose name nobody knows.
+ANY_ACTIVATION: Final = "the setting `activation` of a layer"
 
 
 def _by_name(what: str) -> Rule:
@@ -37,17 +40,23 @@ def _by_name(what: str) -> Rule:
     return rule
 
 
-def _activation(call: Call) -> Value:
+def activations(given: Value) -> Value:
+    """Activations by name, or as functions."""
     result = BOTTOM
-    for obj in call.arg(0):
-        text = getattr(obj, "const", obj)
-        if obj in NONE_V:
+    for obj in given:
+        if isinstance(obj, Lit) and isinstance(obj.const, str):
+            result = join(result, lib(f"keras.activations.{obj.const}").value)
+        elif obj is NONE:
             result = join(result, lib("keras.activations.linear").value)
-        elif isinstance(text, str):
-            result = join(result, lib(f"keras.activations.{text}").value)
+        elif isinstance(obj, Prim) and obj.kind == "str":
+            result = join(result, unknown(ANY_ACTIVATION).value)
         else:
             result = join(result, obj.value)
     return result
+
+
+def _activation(call: Call) -> Value:
+    return activations(call.arg(0))
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {

@@ -13,7 +13,8 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, 
 from hybridize.tracing.values import argument, inside, own
 from hybridize.tracing.views import FrameView
 
-_CONSTANT: Final = frozenset({"tf.constant", "tf.compat.v1.constant", "keras.backend.constant"})
+#: What makes constants.
+CONSTANTS: Final = frozenset({"tf.constant", "tf.compat.v1.constant", "keras.backend.constant"})
 
 #: What comes where a list or what is in it does, if calls were merged.
 _TAKEN: Final = (Tensor, Unknown, Container, Tup)
@@ -21,7 +22,7 @@ _TAKEN: Final = (Tensor, Unknown, Container, Tup)
 
 def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A constant of what tracing makes symbolic."""
-    if not _CONSTANT.isdisjoint(view.names(instr.function)):
+    if not CONSTANTS.isdisjoint(view.names(instr.function)):
         level: Level | None = None
         slot = argument(instr, 0, "value")
         needs = own(view, slot) or inside(view, slot)
@@ -49,7 +50,7 @@ RULE = Rule(
 for a `TensorShape` (its `as_list()` is fine), for a NumPy array that arrives as an argument, of which
 `tf.function` makes a tensor, and for `float(t)`. Use `tf.convert_to_tensor`, `tf.identity` or `tf.cast`, which
 take both.""",
-    triggers={ir.Call: Where(call, names=_CONSTANT.__contains__)},
+    triggers={ir.Call: Where(call, names=CONSTANTS.__contains__)},
     bad=(
         Example(
             """\

@@ -16,7 +16,7 @@ from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes, operators
 from hybridize.tracing.generic import choices, is_dispatched
 from hybridize.tracing.identities import REFERENCES, told_apart
-from hybridize.tracing.values import argument, is_message, number, own, uses
+from hybridize.tracing.values import argument, is_message, made_number, own, uses
 from hybridize.tracing.views import FrameView
 
 _MODES: Final = frozenset("tf.executing_eagerly tf.inside_function tf.compat.v1.executing_eagerly".split())
@@ -168,7 +168,7 @@ def _class(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
 
 
 def _number(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
-    needs = number(view, argument(instr, 0))
+    needs = made_number(view, argument(instr, 0))
     if needs:
         yield Hit(instr.position, "asks for the class of a number made from a tensor: in a graph it is a tensor", needs)
 

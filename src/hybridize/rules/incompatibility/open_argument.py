@@ -12,7 +12,7 @@ from hybridize.facts.symbolic import OPERATION, parameter_bit
 from hybridize.flow.docstrings import Docstrings, is_described
 from hybridize.library.defaults import holds_tensors
 from hybridize.program import ir
-from hybridize.program.index import index_of
+from hybridize.program.index import Index, index_of
 from hybridize.program.ir import NO_SLOT
 from hybridize.program.operands import operands
 from hybridize.rules.incompatibility.array_argument import ATTRIBUTES, answers_for_tensors, kinds_of, only_converts
@@ -28,6 +28,7 @@ from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 _MOVES: Final = frozenset({ir.Refine, ir.Phi})
 _DERIVES: Final = _MOVES | {ir.Binary, ir.Inplace, ir.Unary, ir.Item, ir.Iter, ir.Unpack, ir.List, ir.Tuple}
 _FAR: Final = 24
+_MAPPINGS: Final = ("items", "keys", "values")
 #: Built-in functions that go through what they are given in Python.
 _ITERATE: Final = frozenset(
     f"builtins.{name}" for name in "list tuple set frozenset sorted zip enumerate map filter reversed dict".split()
@@ -74,7 +75,7 @@ def _bits(view: FrameView, slot: int, *, whole: bool) -> int:
             continue
         seen.add(each)
         if each in places:
-            found |= parameter_bit(places[each])
+            found |= 0 if _is_mapping(index, each) else parameter_bit(places[each])
             continue
         made = index.definitions.get(each)
         if made is not None and whole and isinstance(made, ir.Refine) and _is_shown_other(view, made):
@@ -82,6 +83,13 @@ def _bits(view: FrameView, slot: int, *, whole: bool) -> int:
         if made is not None and type(made) in (_MOVES if whole else _DERIVES) and _may_be(view.value(each)):
             todo += [made.source] if isinstance(made, ir.Item) else operands(made)
     return found
+
+
+def _is_mapping(index: Index, slot: int) -> bool:
+    """Whether an argument is asked for what only mappings have: in a graph it stays one."""
+    reads = [read for name in _MAPPINGS for read in index.attributes.get(name, ())]
+    asked = {read.target for read in reads if index.original(read.owner) == slot}
+    return any(index.original(call.function) in asked for call in index.of(ir.Call)) if asked else False
 
 
 def _is_shown_other(view: FrameView, made: ir.Refine) -> bool:

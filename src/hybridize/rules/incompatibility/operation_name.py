@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE, Bound, Class, Container, Inst, Lit, Obj, Prim, Tensor, Tup
+from hybridize.domain.objects import NONE, Bound, Class, Container, Inst, LibInst, Lit, Obj, Prim, Tensor, Tup, Value
+from hybridize.library.dialect import LAYERS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.tracing.values import argument
-from hybridize.tracing.views import FrameView, FunctionView
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 _VALID: Final = regex(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
+#: What a scope inside another one may be called.
+_VALID_INSIDE: Final = regex(r"[A-Za-z0-9_.\\/>-]*")
+#: Classes whose objects open a scope of their name around each call; metrics do not.
+_SCOPED: Final = (*LAYERS, "keras.losses.")
 _ROOTS: Final = (
     "tf.math.",
     "tf.nn.",
@@ -33,7 +38,10 @@ _NEED_TEXT: Final = frozenset({"tf.boolean_mask", "tf.linalg.matrix_transpose"})
 
 
 def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
-    """`name=` of an operation, or the name of a scope, that is no string or has other characters."""
+    """`name=` of an operation, or the name of a scope or of what opens one, that no graph allows."""
+    called = view.value(instr.function)
+    if called and all(isinstance(obj, (LibInst, Inst)) and _is_misnamed(obj) for obj in called):
+        yield Hit(instr.position, "calls a layer or loss whose name no scope of a graph may have")
     named = next((slot for name, slot in instr.keywords if name == "name"), -1)
     for name in view.names(instr.function):
         if name in _SCOPES:
@@ -46,6 +54,21 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         if (value and all(_refused(o) for o in value)) or (name in _NEED_TEXT and NONE in value):
             yield Hit(instr.position, "names an operation as no graph allows")
         return
+
+
+def _opens_scope(_: ProjectView, value: Value) -> bool:
+    return any(isinstance(obj, (LibInst, Inst)) and _is_misnamed(obj) for obj in value)
+
+
+def _is_misnamed(obj: LibInst | Inst) -> bool:
+    """Whether an object of Keras that opens a scope around its call was given a name that no scope may have."""
+    classes = obj.cls.library if isinstance(obj, Inst) else (obj.cls,)
+    cell = obj.fields.get("$name" if isinstance(obj, Inst) else "name")
+    if cell is None or not any(name.startswith(_SCOPED) for name in classes):
+        return False
+    return bool(cell.value) and all(
+        isinstance(o, Lit) and isinstance(o.const, str) and not _VALID_INSIDE.fullmatch(o.const) for o in cell.value
+    )
 
 
 def _is_operation(name: str) -> bool:
@@ -96,9 +119,12 @@ RULE = Rule(
 that do not begin with an underscore: `name=3`, `name="my op"` and `tf.name_scope("my scope")` raise while tracing.
 `tf.boolean_mask` and `tf.linalg.matrix_transpose` open a scope of their own, and refuse an explicit `name=None` there.
 
+Layers and losses of Keras open a scope of their name around each call: `Dense(2, name="my layer")` can be called in
+eager code alone. (A metric opens none.)
+
 The convolutions of Keras 2 name an operation after the class of the layer. Where the name begins with an underscore,
 `call` itself cannot be a graph: a caller of the layer can, since Keras opens a scope around `call`.""",
-    triggers={ir.Call: Where(call, names=_takes_name)},
+    triggers={ir.Call: Where(call, names=_takes_name, values=_opens_scope)},
     root=root,
     bad=(
         Example(
@@ -135,6 +161,33 @@ r1 = target(tf.constant([3.0, -1.0]))
         Example(
             """\
 import tensorflow as tf
+loss = tf.keras.losses.MeanSquaredError(name="first loss")
+def target(x, y):
+    return loss(x, y) * 2.0
+r1 = target(tf.ones([2, 3]), tf.zeros([2, 3]))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Twice(tf.keras.layers.Layer):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+    def call(self, x):
+        return x * 2.0
+layer = Twice(name="twice (all)")
+def target(x):
+    return layer(x) + 1.0
+r1 = target(tf.ones([2, 3]))
+""",
+            line=9,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
 class _Scaled(tf.keras.layers.Conv1D):
     def call(self, inputs):
         return super().call(inputs * 2.0)
@@ -148,6 +201,18 @@ r1 = layer(tf.ones([1, 4, 3]))
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+loss = tf.keras.losses.MeanSquaredError(name="first_loss")
+mean = tf.keras.metrics.Mean(name="all of them")
+def target(x, y):
+    mean.update_state(x)
+    return loss(x, y) * 2.0
+r1 = target(tf.ones([2, 3]), tf.zeros([2, 3]))
+r2 = mean.result()
+"""
+        ),
         Example(
             """\
 import tensorflow as tf
