@@ -100,11 +100,7 @@ def _derived(rest: Sequence[ast.stmt], tapes: Collection[str]) -> Early | None:
     found = early(rest, lambda node: _derives(node, tapes))
     calls = [*(s.value for s in found.whole), *found.inner]
     uses = [n for s in rest for n in walk(s) if isinstance(n, ast.Name) and n.id in tapes]
-    if (
-        len(uses) != len(calls)
-        or not calls
-        or any(isinstance(n, ast.Call) for c in calls for n in walk(c) if n is not c)
-    ):
+    if len(uses) != len(calls) or any(isinstance(n, ast.Call) for c in calls for n in walk(c) if n is not c):
         return None
     bound: set[str] = set()
     for statement in rest:
