@@ -22,6 +22,7 @@ from hybridize.domain.objects import (
     Tensor,
     Tup,
     Value,
+    Wrapper,
 )
 from hybridize.domain.session import Table, cached
 from hybridize.domain.tensors import NDARRAY
@@ -301,6 +302,8 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
         if index == 0:
             made = definitions(frame.code).get(instr.function)
             return [made.owner] if isinstance(made, ir.Attr) else None
+    elif called_as == _GRAPH and index == 0:
+        return _receiver_of_graph(frame, instr, func)
     elif called_as != _ITSELF:
         # An object that is called is the receiver itself; what a layer is given may be made a tensor on the way.
         called = index == 0 and bool(callee.args) and all(isinstance(o, Inst) and o in callee.args[0] for o in func)
@@ -323,6 +326,7 @@ def _property_read(frame: Frame, pos: int, callee: Frame, index: int) -> list[in
 _CLASS: Final = "class"
 _BOUND: Final = "bound"
 _ITSELF: Final = "itself"
+_GRAPH: Final = "graph"
 
 
 @cached
@@ -332,7 +336,25 @@ def _called_as(func: Value, code: Code) -> str:
         return _CLASS
     if any(isinstance(o, Bound) and isinstance(o.func, Func) and o.func.code is code for o in func):
         return _BOUND
+    if any(isinstance(o, Bound) and _makes_graph(o.func, code) for o in func):
+        return _GRAPH
     return _ITSELF if any(isinstance(o, Func) and o.code is code for o in func) else ""
+
+
+def _makes_graph(wrapper: Obj | str, code: Code) -> bool:
+    """Whether it is the hybrid function that a decorator has made of a method."""
+    if not isinstance(wrapper, Wrapper) or wrapper.kind != "hybrid":
+        return False
+    return any(isinstance(o, Func) and o.code is code for o in wrapper.inner)
+
+
+def _receiver_of_graph(frame: Frame, instr: ir.Call, func: Value) -> list[int] | None:
+    """The receiver of a hybrid method, which it gets as it is; of its other arguments it makes tensors on the way."""
+    made = definitions(frame.code).get(instr.function)
+    if not isinstance(made, ir.Attr):
+        return None
+    owners = frame.vals[made.owner] or BOTTOM
+    return [made.owner] if all(isinstance(o, Bound) and o.receiver in owners for o in func) else None
 
 
 def _is_module(frame: Frame, slot: int) -> bool:
