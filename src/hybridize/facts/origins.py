@@ -15,6 +15,7 @@ from hybridize.domain.objects import (
     Heap,
     Inst,
     Lib,
+    LibInst,
     Lit,
     Mod,
     Obj,
@@ -27,7 +28,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.session import Table, cached
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.frames import Frame
-from hybridize.library.dialect import CHOOSING
+from hybridize.library.dialect import CHOOSING, STRATEGIES
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.index import instructions as instructions  # for those who ask for both
@@ -304,6 +305,8 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
             return [made.owner] if isinstance(made, ir.Attr) else None
     elif called_as == _GRAPH and index == 0:
         return _receiver_of_graph(frame, instr, func)
+    elif _runs_replicas(func):
+        return _given_to_replicas(frame, instr, callee, index)
     elif called_as != _ITSELF:
         # An object that is called is the receiver itself; what a layer is given may be made a tensor on the way.
         called = index == 0 and bool(callee.args) and all(isinstance(o, Inst) and o in callee.args[0] for o in func)
@@ -313,6 +316,30 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
     if param.kind in ("varargs", "kwargs"):
         return [slot for slot, _ in instr.arguments] + [slot for _, slot in instr.keywords]
     return [instr.arguments[index - offset][0]] if index - offset < len(instr.arguments) else None
+
+
+def _runs_replicas(func: Value) -> bool:
+    """Whether it is `run` of a strategy."""
+    receivers = (o.receiver for o in func if isinstance(o, Bound))
+    return any(isinstance(o, LibInst) and o.cls.startswith(STRATEGIES) for o in receivers)
+
+
+def _given_to_replicas(frame: Frame, instr: ir.Call, callee: Frame, index: int) -> list[int] | None:
+    """What `strategy.run(f, args=(a, b))` passes to `f`: an object bound to it, and the parts of the tuple."""
+    named = dict(instr.keywords)
+    slots = [slot for slot, _ in instr.arguments]
+    function, args = (slots[i] if i < len(slots) else named.get(n, -1) for i, n in enumerate(("fn", "args")))
+    known = index_of(frame.code)
+    if function < 0 or args < 0:
+        return None
+    bound = _called_as(frame.vals[function] or BOTTOM, callee.code) == _BOUND
+    if bound and index == 0:
+        made = known.source(function)
+        return [made.owner] if isinstance(made, ir.Attr) else None
+    given = known.source(args)
+    if not isinstance(given, (ir.Tuple, ir.List)) or any(starred for _, starred in given.elements):
+        return None
+    return [slot for slot, _ in given.elements][index - bound : index - bound + 1] or None
 
 
 def _property_read(frame: Frame, pos: int, callee: Frame, index: int) -> list[int] | None:
