@@ -92,6 +92,83 @@ PROGRAMS: Final = {
             return x * depth
         """,
     ),
+    "in_each_turn": (
+        True,
+        """
+        class Part:
+            on = False
+        parts = [Part(), Part()]
+        def f(x):
+            for part in parts:
+                old = part.on
+                part.on = True
+                if isinstance(part, int):
+                    x = x + 1
+                part.on = old
+            return x * 2
+        """,
+    ),
+    "in_some_turns": (
+        False,
+        """
+        class Part:
+            on = False
+        parts = [Part(), Part()]
+        def f(x):
+            for part in parts:
+                old = part.on
+                part.on = True
+                if len(parts) > 2:
+                    continue
+                part.on = old
+            return x * 2
+        """,
+    ),
+    "before_the_loop": (
+        False,
+        """
+        class Part:
+            on = False
+        parts = []
+        part = Part()
+        def f(x):
+            global part
+            old = part.on
+            part.on = True
+            for part in parts:
+                part.on = old
+            return x * 2
+        """,
+    ),
+    "another_turn": (
+        False,
+        """
+        class Part:
+            on = False
+        parts = [Part(), Part()]
+        def f(x):
+            old = parts[0].on
+            for part in parts:
+                part.on = True
+                part.on = old
+            return x * 2
+        """,
+    ),
+    "a_loop_that_returns": (
+        False,
+        """
+        class Mode:
+            on = False
+        def f(x):
+            old = Mode.on
+            Mode.on = True
+            for n in range(3):
+                if n == x.shape[0]:
+                    return x
+            Mode.on = old
+            return x * 2
+        """,
+    ),
     "divided": (
         True,
         """

@@ -575,3 +575,58 @@ def test_a_switch_in_a_program_without_graphs_takes_nothing_away(tmp_path: Path)
         (folder / "main.py").write_text(switch + rest, "utf-8")
         (found,) = [f for f in analyze([folder], Config()).findings if f.code == "HY501"]
         assert found.severity.value == severity
+
+
+def test_a_hybrid_method_gets_its_receiver_as_it_is(tmp_path: Path) -> None:
+    source = """\
+import numpy as np
+import tensorflow as tf
+class Scheme:
+    def __init__(self, stages, start):
+        self.weights = np.ones([stages + 1, stages])
+        self.start = start
+    @tf.function
+    def loss(self):
+        return tf.reduce_sum(self.advance(tf.ones([2, 3], tf.float64)))
+    @tf.function
+    def advance(self, x):
+        return tf.matmul(x, self.weights.T[:3])
+    @tf.function
+    def raised(self):
+        return self.start.numpy()
+@tf.function
+def made(x):
+    return Scheme(3, x).raised()
+print(Scheme(3, 0.0).loss())
+made(tf.ones([2]))
+"""
+    assert lines(source, "HY347", tmp_path) == set()  # an array that no call passes
+    assert lines(source, "HY348", tmp_path) == set()
+    assert lines(source, "HY301", tmp_path) == {15}  # what an object is made of in the graph is symbolic there
+
+
+def test_loop_variables_and_results_keep_their_structure(tmp_path: Path) -> None:
+    source = """\
+from collections import namedtuple
+import tensorflow as tf
+State = namedtuple("State", "step, parts, rows")
+def advance(state):
+    total = tf.add_n([part * 2.0 for part in state.parts])
+    return [State(state.step + 1, [part + total for part in state.parts], [row + 1.0 for row in state.rows])]
+@tf.function
+def run(x, count):
+    start = State(0, [x * float(n) for n in range(count)], x)
+    [end] = tf.while_loop(lambda state: state.step < 3, advance, [start])
+    return [part + 1.0 for part in end.parts]
+@tf.function
+def chosen(x, count):
+    parts = tf.cond(tf.reduce_sum(x) > 0.0, lambda: [x] * count, lambda: [-x] * count)
+    return [part + 1.0 for part in parts]
+@tf.function
+def mapped(x, count):
+    parts = tf.map_fn(lambda row: tuple(row * n for n in range(count)), x, fn_output_signature=(tf.float32,) * 3)
+    return [part + 1.0 for part in parts]
+def main(count):
+    run(tf.ones([2]), count); chosen(tf.ones([2]), count); mapped(tf.ones([2]), count)
+"""
+    assert lines(source, "HY310", tmp_path) == {6}  # `rows`, which is a tensor

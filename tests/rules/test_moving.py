@@ -76,6 +76,18 @@ PROGRAMS = {
         "                named(data, name)\nmain('.')\n",
         "",
     ),
+    "a name of each of some things that are counted": (
+        "def main(folder):\n    sets = {name: tf.ones([4]) for name in os.listdir(folder)}\n    for _ in range(9):\n"
+        "        for i, (name, data) in enumerate(sorted(sets.items())):\n            for _ in range(50):\n"
+        "                named(data, name)\nmain('.')\n",
+        "",
+    ),
+    "a line of each of the lines of a stream that are counted": (
+        "def lines():\n    while True:\n        yield input()\n"
+        "def main():\n    for i, name in enumerate(lines()):\n        for _ in range(50):\n"
+        f"            named({ONE}, name)\nmain()\n",
+        "HY101",
+    ),
     "a name of its own for each call": (
         "def main(folder):\n    sets = {name: tf.ones([4]) for name in os.listdir(folder)}\n    for _ in range(9):\n"
         "        for name, data in sets.items():\n            named(data, name)\nmain('.')\n",

@@ -168,6 +168,80 @@ def test_what_is_set_to_the_same_before_each_call_is_not_stale(calls: str, sever
     assert (seen(source, eager=False) != seen(source, eager=True)) == (severity == "error")
 
 
+PUT_BACK = """
+    class Model:
+        def __init__(self):
+            self.layers = [self]
+            self.training = False
+        @tf.function
+        def step(self, x):
+            return x * 2.0 if self.training else x
+    def look(model):
+        for part in model.layers:
+            before = part.training
+            part.training = True
+            if isinstance(part, Model):
+                {between}
+            part.training = before
+    shown = []
+    model = Model()
+    for _ in range(3):
+        shown.append(model.step(tf.constant(1.0)))
+        look(model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "severity"),
+    [
+        ("count = len(model.layers)", "info"),
+        ("shown.append(model.step(tf.constant(1.0)))", "error"),  # which sees it in between
+        ("model.training = True; before = True", "error"),
+    ],
+)
+def test_what_its_writer_puts_back_is_stale_only_for_calls_in_between(
+    between: str, severity: str, tmp_path: Path
+) -> None:
+    source = PUT_BACK.format(between=between)
+    assert loudest(tmp_path, source, "HY602") in (severity, "none" if severity == "info" else severity)
+    assert (seen(source, eager=False) != seen(source, eager=True)) == (severity == "error")
+
+
+OF_UNKNOWN_SIZE = """
+    import numpy, os
+    numpy.save("batch.npy", numpy.ones(3))
+    rate = 1.0
+    @tf.function
+    def step(x):
+        return tf.reduce_sum(x) * rate
+    shown = []
+    for i in range(3):
+        {calls}
+        rate += 1.0
+    os.remove("batch.npy")
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "severity"),
+    [
+        ("for _ in range(2): shown.append(step(numpy.load('batch.npy')))", "warning"),
+        ("shown.append(step(numpy.load('batch.npy')))", "info"),
+        ("for _ in range(2): shown.append(step(tf.ones([len(shown), len(shown)])))", "info"),  # each of its own size
+    ],
+)
+def test_arguments_of_unknown_size_share_a_graph_in_a_loop_of_calls(calls: str, severity: str, tmp_path: Path) -> None:
+    assert loudest(tmp_path, OF_UNKNOWN_SIZE.format(calls=calls), "HY602") == severity
+
+
+def test_what_is_called_a_warning_for_its_unknown_sizes_is_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = OF_UNKNOWN_SIZE.format(calls="for _ in range(2): shown.append(step(numpy.load('batch.npy')))")
+    assert seen(source, eager=False) != seen(source, eager=True)
+
+
 def test_a_finding_names_who_writes_and_who_calls_again(tmp_path: Path) -> None:
     (found,) = findings(tmp_path, GLOBAL, "HY602")
     assert "(changed at main.py:9, and then `loss` is called again at main.py:10)" in found.message

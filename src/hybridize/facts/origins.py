@@ -15,6 +15,7 @@ from hybridize.domain.objects import (
     Heap,
     Inst,
     Lib,
+    LibInst,
     Lit,
     Mod,
     Obj,
@@ -22,11 +23,12 @@ from hybridize.domain.objects import (
     Tensor,
     Tup,
     Value,
+    Wrapper,
 )
 from hybridize.domain.session import Table, cached
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.frames import Frame
-from hybridize.library.dialect import CHOOSING, MAPPING
+from hybridize.library.dialect import CHOOSING, MAPPING, STRATEGIES
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.index import instructions as instructions  # for those who ask for both
@@ -302,6 +304,10 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
         if index == 0:
             made = definitions(frame.code).get(instr.function)
             return [made.owner] if isinstance(made, ir.Attr) else None
+    elif called_as == _GRAPH and index == 0:
+        return _receiver_of_graph(frame, instr, func)
+    elif _runs_replicas(func):
+        return _given_to_replicas(frame, instr, callee, index)
     elif called_as != _ITSELF:
         # An object that is called is the receiver itself; what a layer is given may be made a tensor on the way.
         called = index == 0 and bool(callee.args) and all(isinstance(o, Inst) and o in callee.args[0] for o in func)
@@ -311,6 +317,30 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
     if param.kind in ("varargs", "kwargs"):
         return [slot for slot, _ in instr.arguments] + [slot for _, slot in instr.keywords]
     return [instr.arguments[index - offset][0]] if index - offset < len(instr.arguments) else None
+
+
+def _runs_replicas(func: Value) -> bool:
+    """Whether it is `run` of a strategy."""
+    receivers = (o.receiver for o in func if isinstance(o, Bound))
+    return any(isinstance(o, LibInst) and o.cls.startswith(STRATEGIES) for o in receivers)
+
+
+def _given_to_replicas(frame: Frame, instr: ir.Call, callee: Frame, index: int) -> list[int] | None:
+    """What `strategy.run(f, args=(a, b))` passes to `f`: an object bound to it, and the parts of the tuple."""
+    named = dict(instr.keywords)
+    slots = [slot for slot, _ in instr.arguments]
+    function, args = (slots[i] if i < len(slots) else named.get(n, -1) for i, n in enumerate(("fn", "args")))
+    known = index_of(frame.code)
+    if function < 0 or args < 0:
+        return None
+    bound = _called_as(frame.vals[function] or BOTTOM, callee.code) == _BOUND
+    if bound and index == 0:
+        made = known.source(function)
+        return [made.owner] if isinstance(made, ir.Attr) else None
+    given = known.source(args)
+    if not isinstance(given, (ir.Tuple, ir.List)) or any(starred for _, starred in given.elements):
+        return None
+    return [slot for slot, _ in given.elements][index - bound : index - bound + 1] or None
 
 
 def _property_read(frame: Frame, pos: int, callee: Frame, index: int) -> list[int] | None:
@@ -324,6 +354,7 @@ def _property_read(frame: Frame, pos: int, callee: Frame, index: int) -> list[in
 _CLASS: Final = "class"
 _BOUND: Final = "bound"
 _ITSELF: Final = "itself"
+_GRAPH: Final = "graph"
 
 
 @cached
@@ -333,7 +364,25 @@ def _called_as(func: Value, code: Code) -> str:
         return _CLASS
     if any(isinstance(o, Bound) and isinstance(o.func, Func) and o.func.code is code for o in func):
         return _BOUND
+    if any(isinstance(o, Bound) and _makes_graph(o.func, code) for o in func):
+        return _GRAPH
     return _ITSELF if any(isinstance(o, Func) and o.code is code for o in func) else ""
+
+
+def _makes_graph(wrapper: Obj | str, code: Code) -> bool:
+    """Whether it is the hybrid function that a decorator has made of a method."""
+    if not isinstance(wrapper, Wrapper) or wrapper.kind != "hybrid":
+        return False
+    return any(isinstance(o, Func) and o.code is code for o in wrapper.inner)
+
+
+def _receiver_of_graph(frame: Frame, instr: ir.Call, func: Value) -> list[int] | None:
+    """The receiver of a hybrid method, which it gets as it is; of its other arguments it makes tensors on the way."""
+    made = definitions(frame.code).get(instr.function)
+    if not isinstance(made, ir.Attr):
+        return None
+    owners = frame.vals[made.owner] or BOTTOM
+    return [made.owner] if all(isinstance(o, Bound) and o.receiver in owners for o in func) else None
 
 
 def _is_module(frame: Frame, slot: int) -> bool:

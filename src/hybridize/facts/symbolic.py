@@ -47,6 +47,8 @@ _STATIC: Final = frozenset(
     "shape dtype name device ndim graph op is_tensor_like get_shape set_shape rank ref experimental_ref".split()
 )
 _SWEEPS: Final = 6
+#: What makes a container.
+_MADE: Final = (ir.List, ir.Dict, ir.Set)
 _DEPTH: Final = 4
 
 
@@ -122,6 +124,7 @@ class Symbolic:
         self._masks: dict[Frame, dict[int, int]] = {}
         self._returns: dict[Frame, int] = {}
         self._transfers: dict[Code, tuple[bool, list[tuple[Any, Instr]]]] = {}
+        self._stores: dict[Frame, int] = {}
         self._filled: set[Frame] = set()  # that give containers what makes them symbolic, by calls
 
     def instructions(self, code: Code) -> list[Instr]:
@@ -311,6 +314,7 @@ class Symbolic:
         if not STATIC_QUESTIONS.isdisjoint(libraries):
             return
         if callees:
+            self._fill(frame, masks, instr, callees)
             if any(isinstance(o, Class) for o in functions):
                 _add(masks, dst, given)  # what an object is made of
             for callee in callees:
@@ -325,6 +329,52 @@ class Symbolic:
             _add(masks, receiver, given)
             self._filled.add(frame)
         _add(masks, dst, mask)
+
+    def _fill(self, frame: Frame, masks: dict[int, int], instr: ir.Call, callees: list[Frame]) -> None:
+        """What functions of the project store in an object or list that this code has got from a call, or has made."""
+        given = [self._receiver(frame, instr.function), *(slot for slot, _ in (*instr.arguments,))]
+        filled = {self._owned(frame, slot) for slot in (*given, *(slot for _, slot in instr.keywords)) if slot >= 0}
+        filled.discard(-1)
+        for callee in callees if filled else ():
+            stored = self.lift(frame, instr.position, callee, self.stored(callee))
+            for slot in filled if stored else ():
+                _add(masks, slot, stored)
+                self._filled.add(frame)
+
+    def stored(self, frame: Frame) -> int:
+        """The mask of what a frame and its callees store in objects and containers, in terms of its own parameters."""
+        found = self._stores.get(frame)
+        if found is None:
+            self._stores[frame] = 0  # of a recursive call
+            masks, index = self._frame(frame), index_of(frame.code)
+            found = 0
+            for store in (*index.of(ir.SetAttr, ir.SetItem), *index.of(ir.Append, ir.Put)):
+                found |= masks.get(store.value, 0)
+            for call in index.of(ir.Call):
+                receiver = self._receiver(frame, call.function)
+                if receiver >= 0 and any(isinstance(o, Container) for o in frame.vals[receiver] or ()):
+                    for slot in (*(slot for slot, _ in call.arguments), *(slot for _, slot in call.keywords)):
+                        found |= masks.get(slot, 0)
+                for callee, how in callees_at(frame, call.position):
+                    if how in DIRECT and callee is not frame:
+                        found |= self.lift(frame, call.position, callee, self.stored(callee))
+            self._stores[frame] = found
+        return found
+
+    def _owned(self, frame: Frame, slot: int) -> int:
+        """The slot of what the code has made or got from a call, of which a slot holds it or a field; -1 for others."""
+        index = index_of(frame.code)
+        slot = index.original(slot)
+        if not any(isinstance(o, (Inst, Container)) for o in frame.vals[slot] or ()):
+            return -1
+        for _ in range(_DEPTH):
+            made = index.definitions.get(slot)
+            if isinstance(made, (ir.Call, *_MADE)):
+                return slot
+            if not isinstance(made, (ir.Attr, ir.Item)):
+                return -1
+            slot = index.original(made.owner if isinstance(made, ir.Attr) else made.source)
+        return -1
 
     def _receiver(self, frame: Frame, slot: int) -> int:
         """The slot of a method's receiver, or -1."""

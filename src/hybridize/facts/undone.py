@@ -23,6 +23,7 @@ _Store: TypeAlias = ir.SetGlobal | ir.SetCell | ir.SetAttr
 _WRITES: Final = (ir.SetGlobal, ir.SetCell, ir.SetAttr)
 _INVERSE: Final = {"+": "-", "-": "+", "append": "pop", "appendleft": "popleft"}
 _MANAGER: Final = "contextmanager"
+_DEPTH: Final = 8
 _ENTER, _EXIT = "__enter__", "__exit__"
 _NOTHING: Final[frozenset[int]] = frozenset()
 
@@ -87,18 +88,27 @@ def _collect(block: Block, found: set[int]) -> None:
         if isinstance(instr, ir.Try):
             found.update(map(id, instr.final))
             _collect(instr.body, found)
+        elif isinstance(instr, ir.Loop) and not instr.breaks and not instr.continues:
+            _collect(instr.body, found)  # each turn ends there
         elif not returns:
             found.add(id(instr))
         returns = returns or (
-            isinstance(instr, ir.If) and any(isinstance(i, (ir.Return, ir.Raise)) for i in instructions((instr,)))
+            isinstance(instr, (ir.If, ir.Loop))
+            and any(isinstance(i, (ir.Return, ir.Raise)) for i in instructions((instr,)))
         )
 
 
 def _within(code: Code, ends: set[int]) -> Iterator[int]:
     written = _by_name(code)
+    loops = index_of(code).loops
     for name, writes in written.items():
         last = writes[-1]
         if len(writes) < 2 or id(last.instr) not in ends or None in name:
+            continue
+        turn = loops.get(last.instr.position, ())
+        if turn and not (
+            _is_of_turn(code, name) and all(loops.get(e.instr.position, ())[: len(turn)] == turn for e in writes)
+        ):
             continue
         if last.step:
             first = writes[0]
@@ -159,7 +169,32 @@ def _owner(code: Code, slot: int) -> _Name | None:
     """What a slot is called in a function; None where it has no name."""
     if slot == (code.params[0].slot if code.params else -1):
         return "self", 0
-    return _read(code, slot) or (("slot", slot) if any(slot == p.slot for p in code.params) else None)
+    slot = _refined(code, slot)
+    named = _is_element(code, slot) or any(slot == p.slot for p in code.params)
+    return _read(code, slot) or (("slot", slot) if named else None)
+
+
+def _is_element(code: Code, slot: int) -> bool:
+    return isinstance(index_of(code).definitions.get(slot), ir.Iter)
+
+
+def _is_of_turn(code: Code, name: _Name) -> bool:
+    """Whether it is a field of what a loop goes through: objects, as no tensor has fields to set."""
+    owner = name[1] if name[0] == "field" else None
+    return owner is not None and owner[0] == "slot" and _is_element(code, owner[1])
+
+
+def _refined(code: Code, slot: int) -> int:
+    """The slot that a value was first in, where branches that ask for its class have not changed it."""
+    index = index_of(code)
+    found = {index.original(slot)}
+    for _ in range(_DEPTH):
+        joins = [made for each in found if isinstance(made := index.definitions.get(each), ir.Phi)]
+        if not joins:
+            break
+        found -= {made.target for made in joins}
+        found |= {index.original(each) for made in joins for _, each in made.incoming}
+    return next(iter(found)) if len(found) == 1 else slot
 
 
 def _read(code: Code, slot: int) -> _Name | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from hybridize.closure import closure
-from hybridize.domain.calls import NOT_TRACED
+from hybridize.domain.calls import NOT_TRACED, How
 from hybridize.domain.objects import Unknown, Value
 from hybridize.facts.dispatch import is_either
 from hybridize.facts.evidence import call_step
@@ -14,6 +14,7 @@ from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.facts.modes import traced_frames
 from hybridize.facts.pruned import Pruned
 from hybridize.facts.symbolic import OPERATION, Symbolic, holds_tensor, parameters_of
+from hybridize.facts.traced import is_traced
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program import ir
@@ -271,7 +272,7 @@ class Scanner:
             gathered += own
         for frame in component:
             for pos, callee, how in self.project.extents.calls(frame):
-                if how not in NOT_TRACED and callee not in members:
+                if _is_part(frame, pos, how) and callee not in members:
                     gathered += self._lifted(frame, pos, callee)
         if len(component) > 1:
             # Functions that call each other share their hits; whose parameter it was is no longer told apart.
@@ -333,6 +334,11 @@ class Scanner:
             if needs:
                 sure = carried.sure and not either
                 yield Carried(carried.rule, carried.hit, carried.frame, needs, (step, *carried.path), sure)
+
+
+def _is_part(frame: Frame, pos: int, how: How) -> bool:
+    """Whether what a call runs is traced with its caller: that of a strategy that runs it as it finds it, too."""
+    return how not in NOT_TRACED or (how is How.GRAPH and not is_traced(frame, pos, how))
 
 
 def _is_unknown(value: Value) -> bool:

@@ -8,10 +8,11 @@ that changes is not: its counter, elements, changed lists and fields, the outsid
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Final, TypeAlias
 
 from hybridize.domain.calls import BY_CODE, BY_OTHERS, How
-from hybridize.domain.objects import Bound, Container, Inst, Lib, Lit, Stream, Tensor, Wrapper
+from hybridize.domain.objects import BOTTOM, Bound, Container, Inst, Lib, Lit, Stream, Tensor, Value, Wrapper
 from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.words import VIEWS
 from hybridize.facts.causes import argument_slot
@@ -34,6 +35,10 @@ _FAR: Final = 80
 #: What a call learns from outside of the program, or from what nobody knows: another thing each time.
 _OUTSIDE: Final = frozenset(
     {"random", "clock", "io", "iterator", "mutate", "unknown_call", "foreign_call", "unfollowed"}
+)
+#: Functions that give the elements of what they are given.
+_HANDING_ON: Final = frozenset(
+    f"builtins.{name}" for name in ("enumerate", "list", "reversed", "sorted", "tuple", "zip")
 )
 #: Operations that draw numbers.
 _DRAWS: Final = ("tf.random.", "tf.compat.v1.random", "keras.random.", "np.random.")
@@ -222,8 +227,20 @@ def _element(frame: Frame, slot: int) -> ir.Iter | None:
         made = index.source(made.source)
     if not isinstance(made, ir.Iter):
         return None
-    held = frame.vals[made.source] or ()
-    return made if held and not any(isinstance(o, Stream) and o.kind not in VIEWS for o in held) else None
+    held = list(_gone_through(frame, made.source))
+    return made if all(held) and not any(isinstance(o, Stream) and o.kind not in VIEWS for o in chain(*held)) else None
+
+
+def _gone_through(frame: Frame, slot: int) -> Iterator[Value]:
+    """The collections whose elements a loop gets, also where it counts, sorts or pairs them on the way."""
+    index = index_of(frame.code)
+    made = index.source(slot)
+    names = {o.name for o in frame.vals[made.function] or () if isinstance(o, Lib)} if isinstance(made, ir.Call) else ()
+    if isinstance(made, ir.Call) and made.arguments and names and names <= _HANDING_ON:
+        for each, _ in made.arguments:
+            yield from _gone_through(frame, each)
+    else:
+        yield frame.vals[index.original(slot)] or BOTTOM
 
 
 def _chooses_nothing(value: Iterable[object]) -> bool:

@@ -23,6 +23,7 @@ from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj
 from hybridize.domain.places import place_words
 from hybridize.domain.words import SETTING_UP
 from hybridize.facts.model import Evidence
+from hybridize.facts.undone import undone
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -48,10 +49,14 @@ _NO_VALUE: Final[frozenset[Obj]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """The events in their order, and a sentence that names them."""
+    """The events in their order, and a sentence that names them.
+
+    `often`: a loop calls the function again and again between two writes, in which no new graph is made each time.
+    """
 
     said: str
     events: tuple[Evidence, ...]
+    often: bool = False
 
 
 def stale_witnesses(project: ProjectView, questions: Questions) -> list[dict[Place, Witness]]:
@@ -74,6 +79,7 @@ def stale_witnesses(project: ProjectView, questions: Questions) -> list[dict[Pla
                 if counts(project, extent, frame, place)
                 and not project.roles.is_test(frame.code.path)
                 and not is_traced(project, frame)
+                and not _is_put_back(project, function, frame, position)
             ]
             plain = [each for each in writers if _is_plain(*each)]  # the module's own, which comes first
             later = [each for each in writers if each not in plain]
@@ -90,6 +96,12 @@ def stale_witnesses(project: ProjectView, questions: Questions) -> list[dict[Pla
         {place: told for place, bit in mine.items() if (told := search.between(function, bit)) is not None}
         for (function, _), mine in zip(questions, bits, strict=True)
     ]
+
+
+def _is_put_back(project: ProjectView, function: FunctionView, frame: Frame, position: int) -> bool:
+    """Whether what writes takes it back before it ends, and does not run the function in between."""
+    extents = project.extents
+    return position in undone(frame.code) and not extents.of(frame) & extents.with_code(function.code)
 
 
 def _is_plain(frame: Frame, position: int) -> bool:
@@ -357,7 +369,9 @@ class _Search:
         )
         by = f"`{who.code.name}` changes it" if who.code.kind == "function" else "changed"
         at = _at(self.project, events[1])
-        return Witness(f"({by} at {at}, and then `{name}` is called again at {_at(self.project, events[2])})", events)
+        said = f"({by} at {at}, and then `{name}` is called again at {_at(self.project, events[2])})"
+        loops = index_of(frame.code).loops
+        return Witness(said, events, often=bool(set(loops.get(second, ())) - set(loops.get(write, ()))))
 
     def left(self, function: FunctionView, bit: int, *, carried: bool) -> Witness | None:
         """The call, and the read of what it has left."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.calls import How
@@ -19,6 +20,7 @@ from hybridize.domain.objects import (
     Tup,
     Unknown,
     Value,
+    stream,
     tensor,
     tup,
     unknown,
@@ -29,21 +31,33 @@ from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.tensorflow.data_elements import dataset
 
 
-def _as_tensor(call: Call, value: Value) -> Value:
-    """What a loop variable or branch result is inside the graph: a tensor."""
+def _as_tensor(call: Call, value: Value, depth: int = 0) -> Value:
+    """What a loop variable or branch result is inside the graph: a tensor, or a structure of tensors."""
+    if depth > MAX_NESTING:
+        return unknown("an element of a structure").value  # a list may hold itself
     result = BOTTOM
     for obj in value:
-        if isinstance(obj, Tensor):
-            result = join(result, obj.value)
-        elif isinstance(obj, Tup):
-            result = join(result, tup([_as_tensor(call, item) for item in obj.items], obj.kind, obj.names).value)
-        elif obj in NONE_V:
+        structure = _structure(call, obj, lambda part: _as_tensor(call, part, depth + 1), f"structure{depth}")
+        if structure is not None:
+            result = join(result, structure)
+        elif isinstance(obj, Tensor) or obj in NONE_V:
             result = join(result, obj.value)
         else:
             dtype, shape = type_of_value(call, obj.value, PYTHON_TF)
             known = dtype is not None or shape is not None
             result = join(result, tensor(DENSE, dtype, shape).value if known else obj.value)
     return result
+
+
+def _structure(call: Call, obj: Obj, convert: Callable[[Value], Value], tag: str) -> Value | None:
+    """A list or tuple with its parts converted: those that TensorFlow keeps; None for anything else."""
+    if isinstance(obj, Tup):
+        return tup([convert(item) for item in obj.items], obj.kind, obj.names).value
+    if isinstance(obj, Stream) and obj.kind == "tuple":
+        return stream("tuple", convert(obj.element), obj.count).value
+    if isinstance(obj, Container) and obj.kind == "list":
+        return call.list_of(convert(call.elements(obj.value)), "list", tag)
+    return None
 
 
 def _cond(call: Call) -> Value:
@@ -144,15 +158,18 @@ def _rows(call: Call, value: Value) -> Dim:
     return UNRESOLVED
 
 
-def _stacked(value: Value, rows: Dim) -> Value:
+def _stacked(call: Call, value: Value, rows: Dim, depth: int = 0) -> Value:
     """Results of each element, stacked along a new first axis."""
+    if depth > MAX_NESTING:
+        return tensor(DENSE).value
     result = BOTTOM
     for obj in value:
-        if isinstance(obj, Tensor):
+        structure = _structure(call, obj, lambda part: _stacked(call, part, rows, depth + 1), f"stacked{depth}")
+        if structure is not None:
+            result = join(result, structure)
+        elif isinstance(obj, Tensor):
             shape = None if obj.shape is None else (rows, *obj.shape)
             result = join(result, tensor(DENSE, obj.dtype, shape).value)
-        elif isinstance(obj, Tup):
-            result = join(result, tup([_stacked(item, rows) for item in obj.items], obj.kind, obj.names).value)
         else:
             result = join(result, tensor(DENSE).value)
     return result
@@ -161,7 +178,7 @@ def _stacked(value: Value, rows: Dim) -> Value:
 def _map_fn(call: Call) -> Value:
     how = How.GRAPH if call.name == "tf.vectorized_map" else How.CALLBACK  # which traces it, also in eager code
     result = call.call(call.arg(0, "fn"), _slice_of(call, call.arg(1, "elems")), how=how)
-    return _stacked(_as_tensor(call, result), _rows(call, call.arg(1, "elems"))) or tensor(DENSE).value
+    return _stacked(call, _as_tensor(call, result), _rows(call, call.arg(1, "elems"))) or tensor(DENSE).value
 
 
 def _fold(*, scan: bool) -> Rule:
@@ -174,7 +191,7 @@ def _fold(*, scan: bool) -> Rule:
             if new == state:
                 break
             state = new
-        return _stacked(state, _rows(call, call.arg(1, "elems"))) if scan else state
+        return _stacked(call, state, _rows(call, call.arg(1, "elems"))) if scan else state
 
     return rule
 

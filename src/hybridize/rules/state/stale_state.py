@@ -34,6 +34,7 @@ def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Con
     for doubt, places, witnesses in zip(doubts, changed, shown, strict=True):
         found: dict[Hit, Confirmed] = {}
         extent = extent_of(doubt.function) if places else 0
+        unsized = bool(witnesses) and _is_unsized(doubt.function)
         said: set[object] = set()
         for hit in doubt.hits:
             if hit.subject in places and not (doubt.function.is_hybrid and hit.subject in said):
@@ -43,9 +44,11 @@ def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Con
                 lines = sorted({(frame.code.path, position >> 16) for frame, position in writers})
                 evidence = tuple(Evidence("is changed here", *where) for where in lines[:_SHOWN])
                 level = _LEVELS[places[place].seen]
-                if doubt.function.is_hybrid and place not in witnesses:
-                    level = Level.INFO
                 witness = witnesses.get(place)
+                if doubt.function.is_hybrid and (witness is None or (unsized and not witness.often)):
+                    level = Level.INFO
+                elif doubt.function.is_hybrid and unsized:
+                    level = Level.WARNING
                 if witness is not None:
                     evidence = witness.events or evidence
                 found[hit] = Confirmed(evidence, places[place].unless, level, witness.said if witness else "")
@@ -86,6 +89,12 @@ def _is_traced_anew(function: FunctionView) -> bool:
     return any(_is_another(frozenset(o for frame in function.frames for o in frame.args[i])) for i in places)
 
 
+def _is_unsized(function: FunctionView) -> bool:
+    """Whether nothing is known of the sizes of what some call passes: that call may be traced anew."""
+    values = (o for frame in function.frames for value in frame.args for o in value)
+    return any(isinstance(o, Tensor) and o.kind != VARIABLE and o.shape is None for o in values)
+
+
 def _is_another(value: Value) -> bool:
     """Whether calls may pass arguments of several sizes for one parameter, or several numbers."""
     constants = len(value) > 1 and any(isinstance(o, Lit) and o is not NONE for o in value)
@@ -95,7 +104,7 @@ def _is_another(value: Value) -> bool:
 def _varies(obj: Obj) -> bool:
     """Whether an argument may be of another size in each call, or another number."""
     if isinstance(obj, Tensor):
-        return obj.kind != VARIABLE and (obj.shape is None or any(size < 0 for size in obj.shape[1:]))
+        return obj.kind != VARIABLE and obj.shape is not None and any(size < 0 for size in obj.shape[1:])
     return isinstance(obj, (Prim, Lit)) and obj.varies
 
 
@@ -154,10 +163,11 @@ tensor, or keep it in one `tf.Variable` and `assign` to it.
 
 Of a function that is hybrid already it is an error where a run of the program shows the order: the function is called
 (and traced), the value is written, and the same `tf.function` is called again; the message names the places. It is a
-warning where the callers of a library may run a setter in between. It is information where no such order is seen:
-each call writes the value before it reads it, all that write it give it the same constant before the first call, a
-new graph is made with each change, only tests or other graphs write it, a whole object is loaded anew, or it is not
-known which object, container or array changes.""",
+warning where the callers of a library may run a setter in between, and where nothing is known of the sizes of the
+arguments, but a loop calls the function many times between two writes. It is information where no such order is seen:
+each call writes the value before it reads it, who writes it puts it back, all that write it give it the same constant
+before the first call, a new graph is made with each change, only tests or other graphs write it, a whole object is
+loaded anew, or it is not known which object, container or array changes.""",
     frame=scan,
     confirm=confirm,
     bad=(
