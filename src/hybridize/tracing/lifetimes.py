@@ -241,7 +241,12 @@ class Lifetimes:
         callers = [caller for caller, _ in tally.calls if not self._tests(caller)]
         above = set(closure(filter(extents.is_live, callers), lambda frame: self._callers.get(frame, ())))
         every = extents.set_of(callers)
-        return [r for r in roots if (r in above if extents.is_live(r) else extents.of(r) & every)]
+        return [r for r in roots if r in above or (r in self._gone and extents.of(r) & every)]
+
+    @cached_property
+    def _gone(self) -> frozenset[Frame]:
+        """The roots that are no part of the solution: what they lead to is not among the callers of frames."""
+        return frozenset(r for r in (*self._bodies, *self.roots) if not self.project.extents.is_live(r))
 
     @cached_property
     def _callers(self) -> dict[Frame, list[Frame]]:
