@@ -65,6 +65,8 @@ class Again:
 #: Phases, by their names: all that the program comes to is judged, and the rest.
 ENTRIES_JUDGED: Final = "entries judged"
 REST_JUDGED: Final = "all judged"
+#: Between them: nothing is solved any more.
+ALL_SOLVED: Final = "all solved"
 
 
 class Deciding:
@@ -94,6 +96,8 @@ class Deciding:
         for phase in self.phases(progress, repairs=repairs):
             if after is not None:
                 after(phase, self)
+            elif phase == ALL_SOLVED and self._solved is not None:
+                self._solved[0].engine.world.settle()  # nobody solves it again
 
     def phases(self, progress: Progress | None, *, repairs: bool) -> Iterator[str]:
         """The same phase by phase, with the name of each that is done: other analyses may work in between."""
@@ -111,7 +115,7 @@ class Deciding:
         yield ENTRIES_JUDGED
         second = solver.solve_rest(first)
         self._solved = solver, second
-        yield "all solved"
+        yield ALL_SOLVED
         with active():
             judged = self._judge(second, self._share(first.reached, entries=False), progress)
         yield REST_JUDGED

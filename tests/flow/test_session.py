@@ -16,7 +16,10 @@ from hybridize.config import Config
 from hybridize.deciding import Deciding
 from hybridize.domain.objects import literal, tensor
 from hybridize.domain.session import Session, Table
+from hybridize.facts.symbolic import Symbolic
+from hybridize.flow.solve import FlowOptions, Solver
 from hybridize.program.build import build_program
+from hybridize.tracing.views import ProjectView
 
 #: Two programs with functions, classes and values of the same names that are not the same.
 ONE = """
@@ -99,6 +102,32 @@ def test_analyses_in_threads(projects: list[Path]) -> None:
     with ThreadPoolExecutor(4) as pool:
         for expected, got in zip(alone * 3, pool.map(_said, projects * 3), strict=True):
             assert got == expected
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_what_only_solving_needs_goes_with_the_last_of_it(kept: bool, tmp_path: Path) -> None:
+    """Not where somebody keeps the program, to ask it again after edits."""
+    inputs = api.inputs_of([_program(tmp_path, "one", ONE)], Config())
+    deciding = Deciding(build_program(inputs.files, inputs.imports, read=inputs.read), Config(), inputs)
+    deciding.run(None, repairs=False, after=(lambda _phase, _by: None) if kept else None)
+    assert deciding._solved is not None
+    frames = deciding._solved[1].engine.world.frames
+    assert any(frame.steps for frame in frames) is kept
+    assert any(frame.waiters for frame in frames) is kept
+
+
+def test_both_phases_have_one_tree_of_a_file(tmp_path: Path) -> None:
+    """Also where it is parsed again, for the program has too many lines to keep all trees."""
+    inputs = api.inputs_of([_program(tmp_path, "one", ONE)], Config())
+    program = build_program(inputs.files, inputs.imports, read=inputs.read)
+    for module in program.modules.values():
+        module.code.node = None
+    solver = Solver(program, FlowOptions())
+    first = solver.solve_entries()
+    with solver.session.active():
+        trees = [ProjectView(each, Symbolic()).module("program.py") for each in (first, first)]
+    assert trees[0] is not None
+    assert trees[0] is trees[1]
 
 
 def test_an_analysis_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -113,9 +113,9 @@ class Excused:
         found: set[Obj] = set()
         for frames in self.solution.frames.values():
             for frame in frames:
-                for instr in index_of(frame.code).of(ir.Attr):
-                    if instr.name in TRAINED:
-                        found.update(filter(_is_foreign, frame.vals[instr.owner] or ()))
+                read = index_of(frame.code).attributes
+                for instr in (instr for name in TRAINED if name in read for instr in read[name]):
+                    found.update(filter(_is_foreign, frame.vals[instr.owner] or ()))
         return frozenset(found)
 
     def _is_plain(self, frame: Frame) -> bool:

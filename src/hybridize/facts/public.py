@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
+from hybridize.closure import closure
 from hybridize.domain.objects import Bound, Func
 from hybridize.domain.words import SETTING_UP
 from hybridize.flow.solve import Solution
@@ -38,33 +41,47 @@ class Strangers:
         handed = (o.func if isinstance(o, Bound) else o for o in solution.world.escaped)
         self._handed = {func.code for func in handed if isinstance(func, Func)}
 
-    def handed(self, code: Code, within: frozenset[Code] = frozenset()) -> bool:
-        """Whether unknown code got hold of a function, or of what calls it: a route, a callback, which runs again."""
-        if code in self._handed and not self._roles.is_test(code.path):
-            return True
-        inside = within | {code}
-        callers = {
-            caller.code for frame in self._frames.get(code, ()) for caller, _ in frame.incoming if caller is not None
-        }
-        return any(self.handed(each, inside) for each in callers - inside)
+    @cached_property
+    def _run_again(self) -> frozenset[Code]:
+        """The functions that unknown code got hold of, and all that these call."""
+        called: dict[Code, set[Code]] = {}
+        for code, frames in self._frames.items():
+            for caller in {caller.code for frame in frames for caller, _ in frame.incoming if caller is not None}:
+                called.setdefault(caller, set()).add(code)
+        starts = (code for code in self._handed if not self._roles.is_test(code.path))
+        return frozenset(closure(starts, lambda code: called.get(code, ())))
 
-    def may_call(self, code: Code, *, shared: bool, within: frozenset[Code] = frozenset()) -> bool:
+    def handed(self, code: Code) -> bool:
+        """Whether unknown code got hold of a function, or of what calls it: a route, a callback, which runs again."""
+        return code in self._run_again
+
+    def may_call(self, code: Code, *, shared: bool) -> bool:
         """Whether such a caller may run a function, directly or by what calls it.
 
         Not module bodies and tests. With `shared` also by making objects: else those are set up once, each before any
         other call. Of what nobody else can name (private, nested, of a script) all callers are known, if there are any.
         """
-        if code.kind in ("module", "class") or self._roles.is_test(code.path):
-            return False
-        if within and code.name in SETTING_UP:
-            return shared
-        callers = {
+        todo, seen = [code], {code}
+        for each in todo:  # grows while it is read
+            if each.kind in ("module", "class") or self._roles.is_test(each.path):
+                continue
+            if each is not code and each.name in SETTING_UP:
+                if shared:
+                    return True
+                continue
+            callers = self._callers(each)
+            if not callers or each in self._handed or self._public.has(each):
+                return True
+            todo += callers - seen
+            seen |= callers
+        return False
+
+    def _callers(self, code: Code) -> set[Code]:
+        """The functions that call one, as far as they are known."""
+        frames = self._frames.get(code, ())
+        return {
             caller.code
-            for frame in self._frames.get(code, ())
+            for frame in frames
             for caller, pos in frame.incoming
             if caller is not None and not frame.started_by(caller, pos)
         } - {code}
-        if not callers or code in self._handed or self._public.has(code):
-            return True
-        inside = within | {code}
-        return any(self.may_call(each, shared=shared, within=inside) for each in callers - within)

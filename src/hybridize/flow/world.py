@@ -66,6 +66,12 @@ class World:
         """A model raised: its answer is lost, and the analysis goes on."""
         self.failures.append(message)
 
+    def settle(self) -> None:
+        """Drops what only running frames again needs: what their instructions rest on, and whom they wake."""
+        for frame in self.frames:
+            for noted in (frame.steps, frame.log, frame.waiters, frame.sites):
+                noted.clear()
+
     def site(self, what: object, frame: Frame, pos: int, tag: str) -> Any:
         """The name of an allocation: by site and frame while the site has few frames, then by site alone."""
         place = (what, frame.code, pos, tag, frame.turn)

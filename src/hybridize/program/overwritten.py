@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 from hybridize.program.builder import position
-from hybridize.source.syntax import walk
+from hybridize.source.syntax import children, walk
 
 #: A name with the position of a store.
 Store: TypeAlias = tuple[str, int]
@@ -45,6 +45,7 @@ class _Text:
     def __init__(self, whole: Sequence[ast.stmt]) -> None:
         self.whole = whole
         self._names: dict[int, frozenset[str]] = {}
+        self._own: dict[int, list[ast.AST]] = {}
 
     @cached_property
     def functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda]:
@@ -60,8 +61,15 @@ class _Text:
         """The names that some statements mention while they run."""
         for statement in statements:
             if id(statement) not in self._names:
-                self._names[id(statement)] = _mentioned(_own(statement))
+                self._names[id(statement)] = _mentioned(self.own(statement))
         return frozenset().union(*(self._names[id(statement)] for statement in statements))
+
+    def own(self, statement: ast.stmt) -> list[ast.AST]:
+        """The nodes that run with a statement: not the bodies of the functions that it defines."""
+        found = self._own.get(id(statement))
+        if found is None:
+            found = self._own[id(statement)] = list(_own(statement))
+        return found
 
 
 def _blocks(
@@ -94,13 +102,13 @@ def _dead(
         readers = [f for f in text.functions if name in text.inside[id(f)]]
         if seen & _ANY_NAME or any(_may_be_called(f, seen, block[last]) for f in readers):
             continue
-        between = [node for statement in block[first : last + 1] for node in _own(statement)]
+        between = [node for statement in block[first : last + 1] for node in text.own(statement)]
         if any(isinstance(node, _LEAVES) for node in between):
             continue
         yield from (
             (name, position(node))
             for statement in block[first:last]
-            for node in _own(statement)
+            for node in text.own(statement)
             if isinstance(node, ast.Name) and node.id == name and _is_store(node)
         )
 
@@ -119,7 +127,6 @@ def _is_store(node: ast.Name | ast.Attribute) -> bool:
 
 
 def _own(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The nodes that run with a statement: not the bodies of the functions that it defines."""
     todo: list[ast.AST] = [statement]
     while todo:
         node = todo.pop()
@@ -127,7 +134,7 @@ def _own(statement: ast.stmt) -> Iterator[ast.AST]:
             todo += [*node.decorator_list, *node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
             continue
         yield node
-        todo += ast.iter_child_nodes(node)
+        todo += children(node)
 
 
 def _mentioned(nodes: Iterable[ast.AST]) -> frozenset[str]:

@@ -57,10 +57,7 @@ class Bench:
         tree, read = self.project.module(path), self.project.source(path)
         if tree is None or read is None:
             return None
-        file = SourceFile(path, read.text, tree, read.cells)
-        if file.tensorflow is None:
-            file.handed = self._handed(file)
-        return file
+        return SourceFile(path, read.text, tree, read.cells, self._handed)
 
     def fresh(self, file: SourceFile, wanted: str) -> str:
         """A name that a file does not use, nor any change so far that promises to make it there."""
@@ -83,8 +80,9 @@ class Bench:
             for alias in node.names if isinstance(node, ast.ImportFrom) else ():
                 name = alias.asname or alias.name
                 cell = home.fields.get(name) if home is not None else None
-                value = cell.value if cell is not None and len(file.bound.get(name, ())) == 1 else NOTHING
-                if value and all(isinstance(o, Lib) and o.name == "tf" for o in value):
+                value = cell.value if cell is not None else NOTHING
+                is_it = bool(value) and all(isinstance(o, Lib) and o.name == "tf" for o in value)
+                if is_it and len(file.bound.get(name, ())) == 1:  # asked last, for it goes through the whole file
                     return name
         return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -30,7 +30,8 @@ class SourceFile:
     text: str
     tree: ast.Module
     cells: CellMap | None = None
-    handed: str | None = None  # what TensorFlow is called where another module of the project hands it on
+    #: What TensorFlow is called in a file where another module of the project hands it on.
+    handed: Callable[[SourceFile], str | None] = lambda _: None
 
     @cached_property
     def lines(self) -> list[bytes]:
@@ -250,10 +251,10 @@ class SourceFile:
                     return name
         return None
 
-    @property
+    @cached_property
     def tensorflow(self) -> str | None:
         """What TensorFlow is called here."""
-        return self.module_name(*_TENSORFLOW) or self.handed
+        return self.module_name(*_TENSORFLOW) or self.handed(self)
 
     def fresh(self, wanted: str, taken: Collection[str] = frozenset()) -> str:
         """A name that the file does not use yet, and that is not taken."""

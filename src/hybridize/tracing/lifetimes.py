@@ -11,6 +11,7 @@ from functools import cached_property
 from math import inf
 from typing import Final, TypeAlias
 
+from hybridize.closure import closure
 from hybridize.domain.calls import BY_OTHERS, BY_PROGRAM, UNORDERED, How
 from hybridize.domain.nesting import held, taken_apart
 from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Value, Wrapper
@@ -220,13 +221,10 @@ class Lifetimes:
     def _is_short_in_runs(self, tally: _Tally) -> bool:
         """Whether every run of what others call makes the objects itself, for few calls, and gives them to nobody."""
         found = False
-        callers = self._callers(tally)
-        for root in self.roots:
-            if not self.project.extents.of(root) & callers:
-                continue
+        for root in self._leading(self.roots, tally):
             if root.code.name in CONSTRUCTORS or any(o in tally.objects for o in held(root.ret, _DEPTH, parts)):
                 return False
-            calls, made = next(self._runs_of(tally, [root]))
+            calls, made = self._ratio(tally, self._run_of(root))
             if calls >= PAYS * made:
                 return False
             found = True
@@ -237,16 +235,32 @@ class Lifetimes:
         own = [o for o in objects if not isinstance(o, LibInst)]
         return bool(own) and all(isinstance(o, Inst) and self.project.public.has(o.cls.code) for o in own)
 
-    def _callers(self, tally: _Tally) -> int:
-        """The frames that make the calls, as a set."""
-        return self.project.extents.set_of(caller for caller, _ in tally.calls if not self._tests(caller))
+    def _leading(self, roots: Iterable[Frame], tally: _Tally) -> list[Frame]:
+        """Those of some frames that lead to the calls."""
+        extents = self.project.extents
+        callers = [caller for caller, _ in tally.calls if not self._tests(caller)]
+        above = set(closure(filter(extents.is_live, callers), lambda frame: self._callers.get(frame, ())))
+        every = extents.set_of(callers)
+        return [r for r in roots if r in above or (r in self._gone and extents.of(r) & every)]
+
+    @cached_property
+    def _gone(self) -> frozenset[Frame]:
+        """The roots that are no part of the solution: what they lead to is not among the callers of frames."""
+        return frozenset(r for r in (*self._bodies, *self.roots) if not self.project.extents.is_live(r))
+
+    @cached_property
+    def _callers(self) -> dict[Frame, list[Frame]]:
+        """By whom frames are called: the calls that extents follow, backwards."""
+        extents = self.project.extents
+        found: dict[Frame, list[Frame]] = {}
+        for frame in (f for component in extents.components for f in component):
+            for callee in {callee: None for _, callee in frame.calls if extents.is_live(callee)}:
+                found.setdefault(callee, []).append(frame)
+        return found
 
     def _runs_of(self, tally: _Tally, roots: Iterable[Frame]) -> Iterator[tuple[float, float]]:
         """How many calls one run of each root makes, and how many objects for them; of those that make any."""
-        extents, callers = self.project.extents, self._callers(tally)
-        for root in roots:
-            if extents.of(root) & callers:
-                yield self._ratio(tally, self._run_of(root))
+        return (self._ratio(tally, self._run_of(root)) for root in self._leading(roots, tally))
 
     def _run_of(self, root: Frame) -> _Often:
         """How often frames run in one run of a root: many functions ask for the same ones."""

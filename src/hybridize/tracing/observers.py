@@ -61,6 +61,8 @@ _COPYING: Final = "copy.deepcopy"
 _MEMBERS: Final = "inspect.getmembers"
 _KINDS: Final = frozenset({"types.FunctionType", "types.LambdaType", "types.MethodType"})
 _GETTERS: Final = frozenset({"builtins.getattr", "builtins.hasattr"})
+#: All functions that may look at one.
+_LOOKING: Final = frozenset({*_ASKING, *_PICKLING, _COPYING, _MEMBERS, "builtins.isinstance", *_GETTERS})
 #: What saves or copies a model of Keras by its configuration.
 _SAVING: Final = frozenset(
     "save to_json get_config from_config clone_model save_model load_model model_from_json serialize".split()
@@ -111,7 +113,8 @@ def _looks(view: FrameView, saves: bool) -> Iterator[tuple[set[_Seen], Evidence]
             yield _codes(view.value(instr.owner), 0), _said(view, instr, f"reads its `{name}`")
     for call in index.of(ir.Call):
         for name in view.names(call.function):
-            yield from _asked(view, call, name)
+            if name in _LOOKING:
+                yield from _asked(view, call, name)
             if saves and name.startswith("keras."):
                 yield from _given(view, call, name)
 

@@ -23,6 +23,7 @@ from hybridize.domain.objects import (
     Value,
     Wrapper,
 )
+from hybridize.domain.session import Table
 from hybridize.facts.contracts import Contracts
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.extents import Extents
@@ -36,6 +37,7 @@ from hybridize.flow.hints import is_keras_call
 from hybridize.flow.solve import Solution, method_kind
 from hybridize.library import registry
 from hybridize.program import ir
+from hybridize.program.build import ModuleSource
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.records import dataclass
@@ -137,8 +139,7 @@ class ProjectView:
         found = self._trees.get(path)
         if found is None:
             home = next((m for m in self.solution.program.modules.values() if m.code.path == path), None)
-            found = Trees(home.text, home.code.node) if home is not None else Trees(None, None)
-            self._trees[path] = found
+            found = self._trees[path] = _trees_of(home) if home is not None else Trees(None, None)
         return found
 
     def sites(self, caller: Frame) -> dict[Frame, list[tuple[int, How]]]:
@@ -179,6 +180,19 @@ class Trees:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
                 found[position_of(node)] = node
         return found
+
+
+#: By the code of modules and their text: what is parsed again, and gone through, is the same for both phases.
+_TREES: Final = Table[tuple[Code, str], Trees]()
+
+
+def _trees_of(module: ModuleSource) -> Trees:
+    kept = _TREES.here()
+    key = module.code, module.text.text if module.text is not None else ""
+    found = kept.get(key)
+    if found is None:
+        found = kept[key] = Trees(module.text, module.code.node)
+    return found
 
 
 def position_of(node: ast.AST) -> int:

@@ -54,7 +54,7 @@ def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Con
     answers: list[dict[Hit, Confirmed]] = []
     for doubt in doubts:
         late = {hit: hit.subject for hit in doubt.hits if isinstance(hit.subject, frozenset)}
-        called = _called(project.extents.frames(extent_of(doubt.function))) if late else set()
+        called = _called(project, project.extents.frames(extent_of(doubt.function))) if late else set()
         unused = {hit for hit, made in late.items() if called.isdisjoint(made)}
         answers.append({hit: Confirmed(level=Level.INFO if hit in unused else None) for hit in doubt.hits})
     return answers
@@ -65,12 +65,17 @@ def _made_late(view: FrameView, call: ir.Call) -> Value | None:
     return view.value(call.target) if is_built_late(view, call.function) else None
 
 
-def _called(frames: Iterable[Frame]) -> set[Obj]:
+def _called(project: ProjectView, frames: Iterable[Frame]) -> set[Obj]:
     """The objects of libraries that frames call, by themselves or as what a model runs."""
-    found: set[Obj] = set()
+    known: dict[Frame, list[Obj]] = project.shared("called objects", dict)
+    found: dict[Obj, None] = {}
     for frame in frames:
-        slots = (instr.function for instr in index_of(frame.code).of(ir.Call))
-        found.update(o for slot in slots for o in frame.vals[slot] or () if isinstance(o, (Inst, LibInst)))
+        own = known.get(frame)
+        if own is None:
+            slots = (instr.function for instr in index_of(frame.code).of(ir.Call))
+            every = (o for slot in slots for o in frame.vals[slot] or () if isinstance(o, (Inst, LibInst)))
+            own = known[frame] = list(dict.fromkeys(every))
+        found.update(dict.fromkeys(own))
     return set(held(found, _DEEP, _inside))
 
 
