@@ -186,7 +186,7 @@ class SideEffects:
         once_here: bool | None = None
         either: bool | None = None
         passed = Passed(frame, pos, callee, self._owners)
-        pruned = Pruned(frame, pos, callee)
+        pruned = Pruned(frame, pos, callee, again=self.extents.is_recursive(callee))
         prunes = pruned.some
         step = (frame.code.path, pos, callee.code.name)
         lazy = is_latent(frame, pos, called_back=how is How.CALLBACK)

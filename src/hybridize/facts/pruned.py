@@ -26,10 +26,11 @@ class Pruned:
 
     __slots__ = ("_conditions", "_passed", "_path")
 
-    def __init__(self, caller: Frame, position: int, callee: Frame) -> None:
+    def __init__(self, caller: Frame, position: int, callee: Frame, *, again: bool) -> None:
+        """`again`: what the call runs may call the function again, with other arguments."""
         passed = callee.incoming.get((caller, position))
         # What the frame itself was given has decided already in the fixpoint.
-        if passed is None or not callee.is_shared(passed):
+        if again or passed is None or not callee.is_shared(passed):
             self._conditions: dict[int, tuple[Condition, ...]] = {}
         else:
             self._conditions = conditions(callee.code)

@@ -83,7 +83,8 @@ class FunctionCalls:
         else:  # nobody goes on with what the unknown caller gets
             step = None
         callee.callers[frame] = None
-        earlier = callee.incoming.get((frame, pos)) if self.cells.turns > 1 else None
+        # One place may call a function of several objects, which only the finest level tells apart.
+        earlier = callee.incoming.get((frame, pos)) if contexts.level or self.cells.turns > 1 else None
         callee.incoming[frame, pos] = values if earlier is None else list(map(join, earlier, values))
         self.note_call(frame, pos, callee, how)
         if callee.rank >= frame.rank and not callee.running:

@@ -318,7 +318,7 @@ class Scanner:
         found = self._carried.get(callee)
         if not found or pos in eager_only(frame):
             return
-        pruned = Pruned(frame, pos, callee)
+        pruned = Pruned(frame, pos, callee, again=self.project.extents.is_recursive(callee))
         prunes = pruned.some
         either = is_either(frame, pos)
         step = (frame.code.path, pos, callee.code.name)

@@ -83,14 +83,14 @@ def _comes_second(function: FunctionView, pos: int) -> bool:
         return False
     misses: dict[int, set[bool]] = {}
     for caller, at, callee in sites:
-        misses.setdefault(at, set()).add(_misses(caller, at, callee, place))
+        misses.setdefault(at, set()).add(_misses(function.project, caller, at, callee, place))
     first = min(misses)
     return misses[first] == {True} and any(found == {False} for found in misses.values())
 
 
-def _misses(caller: Frame, at: int, callee: Frame, place: tuple[str, int]) -> bool:
+def _misses(project: ProjectView, caller: Frame, at: int, callee: Frame, place: tuple[str, int]) -> bool:
     """Whether a call does not get to a place: its own arguments decide, or what its frame was given has decided."""
-    if place in Pruned(caller, at, callee):
+    if place in Pruned(caller, at, callee, again=project.extents.is_recursive(callee)):
         return True
     return all(
         callee.vals[i.target] is None
