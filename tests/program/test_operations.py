@@ -159,3 +159,17 @@ def test_printing_shows_roles_and_blocks() -> None:
     assert lines[5].startswith("  1: Loop condition=- entry=@0 back=@1 exhausted=@2 done=@3 is_for=True iterable=%2")
     assert lines[6:10] == ["  phis", "    1: %4 = Phi incoming=(@1: %3)", "  test", "    1: %3 = Iter source=%2"]
     assert lines[13] == "    2: SetItem owner=%6 index=%3 value=%5"
+
+
+def test_what_ends_a_block_writes_nothing_and_what_passes_on_reads() -> None:
+    """What operations are alike in holds for all of a group; a group is no operation itself."""
+    groups = {each for operation in OPERATIONS for each in operation.__mro__[1:-1]}
+    assert not groups & set(OPERATIONS)
+    for operation in OPERATIONS:
+        found = roles(operation)
+        if issubclass(operation, ir.Ending):
+            assert "Target" not in found.values()
+        if issubclass(operation, ir.Assignment):
+            assert {"name", "value"} <= found.keys()
+        if issubclass(operation, ir.Passing):
+            assert {"Slot", "Incoming"} & set(found.values())

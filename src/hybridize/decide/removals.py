@@ -58,9 +58,9 @@ _DOUBT: Final = 2.0
 _CLEAR: Final = 1.5
 #: So large may be the tensors that an unknown caller passes, in elements.
 _LARGE: Final = 1e6
-_OPERATORS: Final = (ir.Binary, ir.Inplace, ir.Unary)
+_OPERATORS: Final = (ir.Operator, ir.Unary)
 #: What reads a value that may be the same at each call, however many there are of it in all.
-_KEPT: Final = (ir.Attr, ir.Global, ir.Cell)
+_KEPT: Final = (ir.Attr, ir.Outer)
 #: Libraries whose operations the estimate counts, or that compute none.
 _ESTIMATED: Final = frozenset({"tf", "keras", "np", "builtins"})
 _BOUND: Final = (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)

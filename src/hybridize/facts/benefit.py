@@ -438,7 +438,7 @@ def _over(frame: Frame, position: int) -> Iterator[LibInst]:
     todo = list(given)
     while todo:
         source = made.source(todo.pop())
-        if isinstance(source, (ir.List, ir.Tuple)):
+        if isinstance(source, ir.Sequence):
             todo += operands(source)
         elif isinstance(source, ir.Attr) and source.name in _BEGINS:
             yield from (o for o in frame.vals[source.owner] or () if isinstance(o, LibInst))

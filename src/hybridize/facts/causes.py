@@ -49,7 +49,7 @@ def origin(frame: Frame, slot: int) -> Evidence | None:
         elif isinstance(instr, ir.Global):
             cell = frame.module.fields.get(instr.name)
             return _first_write(cell.writes if cell is not None else {}, f"`{instr.name}` is set here")
-        elif isinstance(instr, (ir.Call, ir.Binary, ir.Item, ir.List, ir.Tuple, ir.Iter)):
+        elif isinstance(instr, (ir.Sequence, ir.Call, ir.Binary, ir.Item, ir.Iter)):
             said = "the value is made here" if not isinstance(instr, ir.Iter) else "the value is an element of this"
             return Evidence(said, frame.code.path, instr.position >> 16)
         else:

@@ -35,7 +35,6 @@ _CONVERTS: Final = frozenset(
     "tf.py_function tf.numpy_function".split()
 )
 _KEEPS: Final = "setdefault"
-_LISTS: Final = (ir.Tuple, ir.List)
 
 
 class Foreign:
@@ -177,7 +176,9 @@ def _is_given(frame: Frame, calls: Sequence[ir.Call]) -> bool:
             continue
         for instr in index.at(position):
             made = [index.source(slot) for slot in operands(instr) if slot >= 0]
-            made += [index.source(slot) for each in made if isinstance(each, _LISTS) for slot in _elements(index, each)]
+            made += [
+                index.source(slot) for each in made if isinstance(each, ir.Sequence) for slot in _elements(index, each)
+            ]
             if any(_whole(index, each) is call for each in made for call in calls):
                 return True
     return False
@@ -192,7 +193,7 @@ def _whole(index: Index, made: Instr | None) -> Instr | None:
     return made
 
 
-def _elements(index: Index, made: ir.Tuple | ir.List) -> list[int]:
+def _elements(index: Index, made: ir.Sequence) -> list[int]:
     """The slots of what a tuple or list holds, and of what a comprehension adds to it."""
     added = [each.value for each in index.of(ir.Append) if index.source(each.owner) is made]
     return [slot for slot, _ in made.elements] + added

@@ -86,9 +86,7 @@ def _grown_parameter(frame: Frame, slot: int, depth: int) -> Evidence | None:
             continue
         if _WHILE in _names(caller, call.function):
             rows = [index_of(frame.code).source(instr.value) for instr in index_of(frame.code).of(ir.Return)]
-            nexts = [
-                r.elements[place][0] for r in rows if isinstance(r, (ir.Tuple, ir.List)) and len(r.elements) > place
-            ]
+            nexts = [r.elements[place][0] for r in rows if isinstance(r, ir.Sequence) and len(r.elements) > place]
             found = _own_growth(frame, nexts, slot)
         else:
             bound = len(frame.code.params) > 0 and frame.code.parent is not None and frame.code.parent.kind == "class"
@@ -104,7 +102,7 @@ def _own_growth(frame: Frame, ways: Iterable[int], start: int) -> Evidence | Non
     for call in _lengthenings(frame, ways):
         parts = [slot for slot, _ in call.arguments] + [slot for _, slot in call.keywords]
         for display in map(index_of(frame.code).source, tuple(parts)):
-            if isinstance(display, (ir.Tuple, ir.List)):
+            if isinstance(display, ir.Sequence):
                 parts += [slot for slot, _ in display.elements]
         if any(_comes_from(frame, part, start) for part in parts):
             return Evidence("a loop makes it longer in each turn", frame.code.path, call.position >> 16)
@@ -161,13 +159,13 @@ def _is_emptied(frame: Frame, slot: int) -> bool:
 
 def _same_length(frame: Frame, made: Instr) -> list[int]:
     """What a value is as long as: elements of a display, operands, the argument of an operation that keeps sizes."""
-    if isinstance(made, (ir.Tuple, ir.List)):
+    if isinstance(made, ir.Sequence):
         return [slot for slot, _ in made.elements]
     if isinstance(made, ir.Dict):
         return [slot for _, slot in made.entries]
     if isinstance(made, ir.Unary):
         return [made.operand]
-    if isinstance(made, (ir.Binary, ir.Inplace, ir.Compare)):
+    if isinstance(made, (ir.Operator, ir.Compare)):
         return [made.left, made.right]
     if isinstance(made, ir.Call) and made.arguments and not KEEP.isdisjoint(_names(frame, made.function)):
         return [made.arguments[0][0]]
@@ -209,7 +207,7 @@ def _moves(frame: Frame, slot: int, around: list[ir.Loop]) -> bool:
         if isinstance(made, (ir.Iter, ir.Unpack, ir.Phi)):
             if any(made is head for loop in around for head in (*loop.phis, *instructions(loop.test))):
                 return True
-        elif isinstance(made, (ir.Binary, ir.Inplace)):
+        elif isinstance(made, ir.Operator):
             todo += operands(made)
         elif isinstance(made, ir.Call) and not _BOUNDS.isdisjoint(_names(frame, made.function)):
             todo += [argument for argument, _ in made.arguments]  # `x[i : min(i + 8, n)]` is as long as the one before

@@ -29,7 +29,6 @@ CONSTANT: Final = "constant "
 _SET_UP: Final = frozenset({"built", "_built", "is_built"})
 #: Decorators that keep a function's first result.
 _CACHES: Final = frozenset({"cache", "lru_cache", "cached_property", "memoize"})
-_ENDS: Final = (ir.Return, ir.Raise, ir.Jump)
 #: Comparisons that ask whether something is there.
 _PRESENCE: Final = frozenset({"is", "is not", "in", "not in"})
 _DEPTH: Final = 3
@@ -108,13 +107,10 @@ def set_up_once(frame: Frame, position: int) -> bool:
 def is_flagged(frame: Frame, position: int) -> bool:
     """Whether code is set up once under a flag or field of its own, not under what is in a container: keys vary."""
     for region in regions(frame.code).get(position, ()):
-        own = {i.name for i in region.block if isinstance(i, _ASSIGNMENTS)}
+        own = {i.name for i in region.block if isinstance(i, ir.Assignment)}
         if not region.tested.isdisjoint(own) and _leaves_only_state(frame, region):
             return True
     return False
-
-
-_ASSIGNMENTS: Final = (ir.SetAttr, ir.SetGlobal, ir.SetCell)
 
 
 # What is stored ---------------------------------------------------------------------------------------------------
@@ -200,7 +196,7 @@ def _walk(code: Code, block: Block, stack: tuple[Region, ...], found: dict[int, 
             tested = frozenset(_reads(code, instr.condition))
             for branch in (instr.then, instr.orelse):
                 _walk(code, branch, (*stack, Region(tested, branch, instr.condition)), found)
-            ends = [branch for branch in (instr.then, instr.orelse) if branch and isinstance(branch[-1], _ENDS)]
+            ends = [branch for branch in (instr.then, instr.orelse) if branch and isinstance(branch[-1], ir.Ending)]
             if ends:
                 stack = (*stack, Region(tested, block[i + 1 :], instr.condition, tuple(ends)))
         elif isinstance(instr, ir.Loop):
@@ -357,7 +353,7 @@ def _name_read(code: Code, slot: int) -> str | None:
     return made.name if isinstance(made, _STATES) else None
 
 
-_STATES: Final = (ir.Global, ir.Cell, ir.Attr)
+_STATES: Final = (ir.Outer, ir.Attr)
 
 
 def _is_tidy(frame: Frame, region: Region) -> bool:

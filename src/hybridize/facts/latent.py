@@ -19,7 +19,6 @@ from hybridize.program.ir import Code
 
 _PREFIX: Final = "itertools."
 _LAZY: Final = LAZY | {"builtins.iter"}
-_PASSES: Final = (ir.Refine, ir.Phi)
 
 
 def hands_out(frame: Frame, position: int) -> bool:
@@ -75,7 +74,7 @@ def _only_leaves(frame: Frame, slot: int, seen: set[int]) -> bool:
     for use in index_of(frame.code).uses.get(slot, ()):
         if isinstance(use, ir.Return) or (isinstance(use, ir.Append) and use.owner == slot and use.value != slot):
             continue
-        passes = isinstance(use, _PASSES) or (
+        passes = isinstance(use, ir.Passing) or (
             isinstance(use, ir.Call) and use.function != slot and _is_lazy(frame, use)
         )
         if not passes or not _only_leaves(frame, use.target, seen):

@@ -111,9 +111,9 @@ def slots_of(frame: Frame, kind: str, target: Obj, position: int) -> list[int]:
             found += _operands(frame, kind, target, instr)
         elif isinstance(instr, (ir.Iter, ir.Unpack, ir.YieldFrom, ir.Enter)):
             found.append(instr.source)
-        elif isinstance(instr, (ir.Tuple, ir.List, ir.Set)):
+        elif isinstance(instr, (ir.Sequence, ir.Set)):
             found += [slot for slot, starred in instr.elements if starred]
-        elif isinstance(instr, (ir.Inplace, ir.Compare, ir.Binary)):
+        elif isinstance(instr, (ir.Operator, ir.Compare)):
             found += [instr.left, instr.right]
         elif isinstance(instr, ir.SetItem):
             found += [instr.value]
@@ -173,7 +173,7 @@ def _trace(frame: Frame, slot: int, seen: set[tuple[int, int]], found: set[Root]
         return
     elif isinstance(instr, (ir.Item, ir.Iter, ir.Unpack)):
         made = definitions(code).get(instr.source)
-        if isinstance(made, (ir.Tuple, ir.List)):
+        if isinstance(made, ir.Sequence):
             for part, _ in made.elements:
                 _trace(frame, part, seen, found)
         else:
@@ -338,7 +338,7 @@ def _given_to_replicas(frame: Frame, instr: ir.Call, callee: Frame, index: int) 
         made = known.source(function)
         return [made.owner] if isinstance(made, ir.Attr) else None
     given = known.source(args)
-    if not isinstance(given, (ir.Tuple, ir.List)) or any(starred for _, starred in given.elements):
+    if not isinstance(given, ir.Sequence) or any(starred for _, starred in given.elements):
         return None
     return [slot for slot, _ in given.elements][index - bound : index - bound + 1] or None
 

@@ -17,7 +17,6 @@ from hybridize.program.operands import blocks_of
 
 #: A condition: which parameter, whether it asks for None or for the truth, and the answer under which the code runs.
 Condition: TypeAlias = tuple[int, bool, bool]
-_ENDS: Final = (ir.Return, ir.Raise, ir.Jump)
 CONDITIONS: Final = Table[Code, dict[int, tuple[Condition, ...]]]()
 
 
@@ -93,7 +92,7 @@ def _walk(code: Code, block: Block, stack: tuple[Condition, ...], found: dict[in
             _walk(code, branch, (*stack, _under(asked, answer)) if asked is not None else stack, found)
         if asked is not None:
             for branch, other in ((instr.then, False), (instr.orelse, True)):
-                if branch and isinstance(branch[-1], _ENDS):
+                if branch and isinstance(branch[-1], ir.Ending):
                     stack = (*stack, _under(asked, other))
 
 

@@ -217,7 +217,7 @@ def _joined(at: _At, _: Index, made: ir.Phi) -> list[_At]:
     return [at.to(slot) for _, slot in made.incoming]
 
 
-def _of_display(at: _At, index: Index, made: ir.List | ir.Tuple) -> list[_At]:
+def _of_display(at: _At, index: Index, made: ir.Sequence) -> list[_At]:
     """The part of a tuple or list that is asked for, or all of them; one that takes in another is longer."""
     parts = made.elements
     if any(starred for _, starred in parts):
@@ -232,7 +232,7 @@ def _of_display(at: _At, index: Index, made: ir.List | ir.Tuple) -> list[_At]:
     return added if isinstance(key, (int, str)) else added + [at.to(slot, rest) for slot, _ in parts]
 
 
-def _added(index: Index, made: ir.List | ir.Tuple) -> Iterator[int]:
+def _added(index: Index, made: ir.Sequence) -> Iterator[int]:
     """What is put into a list after it was made."""
     for instr in index.of(ir.Append):
         if index.original(instr.owner) == made.target:
@@ -282,7 +282,7 @@ def _element(at: _At, _: Index, made: ir.Iter) -> list[_At]:
     return [at.to(made.source, (None, *at.path))]
 
 
-def _operands(at: _At, _: Index, made: ir.Binary | ir.Inplace) -> list[_At]:
+def _operands(at: _At, _: Index, made: ir.Operator) -> list[_At]:
     """Both sides of an operator are as long as its result; of two lists the sum is longer."""
     left, right = made.left, made.right
     if any(isinstance(o, (Tup, Container)) for s in (left, right) for o in at.frame.vals[s] or ()):
@@ -314,7 +314,7 @@ def _key(frame: Frame, slot: int) -> object:
 def _spread(index: Index, slots: Sequence[int]) -> Iterator[int]:
     for slot in slots:
         made = index.source(slot)
-        if isinstance(made, (ir.Tuple, ir.List)):
+        if isinstance(made, ir.Sequence):
             yield from (each for each, _ in made.elements)
         else:
             yield slot

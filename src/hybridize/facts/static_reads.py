@@ -259,7 +259,7 @@ def _used(frame: Frame, instr: Instr, shape: int, rank: int, depth: int) -> Sequ
         return ()  # a text for people
     if isinstance(instr, ir.Unpack) and instr.star < 0:
         return [axis for axis, slot in enumerate(instr.targets) if index_of(frame.code).uses.get(slot, ())]
-    if isinstance(instr, (ir.Refine, ir.Phi)):
+    if isinstance(instr, ir.Passing):
         return _axes(frame, instr.target, rank, depth - 1)
     if isinstance(instr, ir.Attr):
         if instr.name in _RANKS:

@@ -142,7 +142,7 @@ def _reached(frame: Frame, slot: int) -> Path:
     index = index_of(frame.code)
     slot = index.original(slot)
     made = index.definitions.get(slot)
-    if isinstance(made, (ir.Attr, ir.Global, ir.Cell)):
+    if isinstance(made, (ir.Outer, ir.Attr)):
         path = _place(frame, made)
         stores = index.of(ir.SetAttr) if isinstance(made, ir.Attr) else index.of(ir.SetGlobal, ir.SetCell)
         own = any(store.name == made.name for store in stores)
@@ -228,7 +228,7 @@ class _Walk:
     def _step(self, instr: Instr, state: State) -> State:
         """What an instruction that holds no others stores."""
         frame = self.frame
-        if isinstance(instr, (ir.Attr, ir.Global, ir.Cell, ir.Call)):
+        if isinstance(instr, (ir.Outer, ir.Attr, ir.Call)):
             self.states[id(instr)] = state
         callees = callees_at(frame, instr.position)
         if callees:

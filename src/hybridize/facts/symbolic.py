@@ -265,7 +265,7 @@ class Symbolic:
             mask |= OPERATION  # a slice of a tensor is an operation, whatever it is a slice of
         _add(masks, instr.target, mask)
 
-    def _two(self, frame: Frame, masks: dict[int, int], instr: ir.Binary | ir.Compare | ir.Inplace) -> None:
+    def _two(self, frame: Frame, masks: dict[int, int], instr: ir.Operator | ir.Compare) -> None:
         mask = masks.get(instr.left, 0) | masks.get(instr.right, 0)
         if _computes(frame.vals[instr.left]) or _computes(frame.vals[instr.right]):
             mask |= OPERATION
@@ -283,7 +283,7 @@ class Symbolic:
         for slot in operands(instr):
             _add(masks, instr.target, masks.get(slot, 0))
 
-    def _starred(self, frame: Frame, masks: dict[int, int], instr: ir.List | ir.Set | ir.Tuple) -> None:
+    def _starred(self, frame: Frame, masks: dict[int, int], instr: ir.Sequence | ir.Set) -> None:
         for slot, _ in instr.elements:
             _add(masks, instr.target, masks.get(slot, 0))
 

@@ -93,9 +93,7 @@ class Trail:
         """Whether nothing but shapes and dtypes is read of what comes from the parameter: specs have these, too."""
         slots = [place for place, form in self.forms.items() if form >= _SAME]
         uses = [use for code, slot in slots for use in index_of(code).uses.get(slot, ())]
-        return all(
-            use.name in STATIC if isinstance(use, ir.Attr) else isinstance(use, (ir.Refine, ir.Phi)) for use in uses
-        )
+        return all(use.name in STATIC if isinstance(use, ir.Attr) else isinstance(use, ir.Passing) for use in uses)
 
     def _add(self, code: Code, slot: int, form: int) -> None:
         if slot >= 0 and self.forms.get((code, slot), -1) < form:
@@ -105,9 +103,9 @@ class Trail:
     def _use(self, code: Code, slot: int, form: int, instr: Instr) -> str | None:
         if isinstance(instr, ir.Call):
             return self._call(code, slot, form, instr)
-        if isinstance(instr, (ir.Refine, ir.Phi, ir.BoolOp)):
+        if isinstance(instr, (ir.Passing, ir.BoolOp)):
             self._add(code, instr.target, form)
-        elif isinstance(instr, (ir.List, ir.Tuple, ir.Dict)):
+        elif isinstance(instr, (ir.Sequence, ir.Dict)):
             self._add(code, instr.target, form if form == _AXES else min(form, _SAME))
         elif isinstance(instr, ir.Iter):
             if instr.target in _comprehended(code):
@@ -132,7 +130,7 @@ class Trail:
                 self._add(code, instr.target, min(form, _PART))
         elif isinstance(instr, ir.Return) and form != _MADE and code is self.start[0] and self._gives_tensor(code):
             return "the tensor that it gives"
-        elif isinstance(instr, (ir.Binary, ir.Inplace, ir.Unary)) and form != _PART:
+        elif isinstance(instr, (ir.Operator, ir.Unary)) and form != _PART:
             if form == _AXES and any(self._holds_tensor(code, each) for each in operands(instr) if each != slot):
                 return "an operator with a tensor"
             self._add(code, instr.target, form if form == _AXES else _MADE)

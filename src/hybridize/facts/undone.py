@@ -19,8 +19,7 @@ from hybridize.records import dataclass
 
 #: A variable, a field of something, or a list, as the code of one function names it.
 _Name: TypeAlias = "tuple[Any, ...]"
-_Store: TypeAlias = ir.SetGlobal | ir.SetCell | ir.SetAttr
-_WRITES: Final = (ir.SetGlobal, ir.SetCell, ir.SetAttr)
+_Store: TypeAlias = ir.Assignment
 _INVERSE: Final = {"+": "-", "-": "+", "append": "pop", "appendleft": "popleft"}
 _MANAGER: Final = "contextmanager"
 _DEPTH: Final = 8
@@ -131,7 +130,7 @@ def _between(enter: Code, leave: Code) -> Iterator[int]:
         if last[0].step:
             fits = _takes_back(first[0], last[0])
         else:
-            kept = _read(leave, last[0].instr.value) if isinstance(last[0].instr, _WRITES) else None
+            kept = _read(leave, last[0].instr.value) if isinstance(last[0].instr, ir.Assignment) else None
             saved = before.get(kept, []) if kept is not None else []
             fits = any(_reads_before(enter, each.instr, name, first[0].place) for each in saved)
         if fits:
@@ -146,7 +145,7 @@ def _by_name(code: Code) -> dict[_Name, list[_Write]]:
     """The writes of a function, by what they write, in order."""
     found: dict[_Name, list[_Write]] = {}
     for place, instr in enumerate(index_of(code).flat):
-        if isinstance(instr, _WRITES):
+        if isinstance(instr, ir.Assignment):
             name = _written(code, instr)
             step, by = _step(code, instr, name)
             found.setdefault(name, []).append(_Write(name, place, instr, step, by))
@@ -159,7 +158,7 @@ def _by_name(code: Code) -> dict[_Name, list[_Write]]:
     return found
 
 
-def _written(code: Code, instr: ir.SetAttr | ir.SetCell | ir.SetGlobal) -> _Name:
+def _written(code: Code, instr: ir.Assignment) -> _Name:
     if isinstance(instr, ir.SetAttr):
         return "field", _owner(code, instr.owner), instr.name
     return "variable", instr.name
@@ -202,15 +201,15 @@ def _read(code: Code, slot: int) -> _Name | None:
     made = index_of(code).source(slot)
     if made is None:
         return None
-    if isinstance(made, (ir.Global, ir.Cell)):
+    if isinstance(made, ir.Outer):
         return "variable", made.name
     return ("field", _owner(code, made.owner), made.name) if isinstance(made, ir.Attr) else None
 
 
-def _step(code: Code, instr: ir.SetAttr | ir.SetCell | ir.SetGlobal, name: _Name) -> tuple[str, object]:
+def _step(code: Code, instr: ir.Assignment, name: _Name) -> tuple[str, object]:
     """The operator and the constant of `x += 1`."""
     made = definitions(code).get(instr.value)
-    if not isinstance(made, (ir.Inplace, ir.Binary)) or made.operator not in ("+", "-"):
+    if not isinstance(made, ir.Operator) or made.operator not in ("+", "-"):
         return "", None
     return (
         (made.operator, code.template[made.right])

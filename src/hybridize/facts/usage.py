@@ -191,8 +191,7 @@ def _is_run(frame: Frame, call: ir.Call, made: ir.Call) -> bool:
     given = [slot for slot, _ in call.arguments[1:2]] + [slot for name, slot in call.keywords if name == "args"]
     parts = [index.source(slot) for slot in given]
     return any(
-        isinstance(part, (ir.Tuple, ir.List)) and [index.source(s) for s, _ in part.elements] == [made]
-        for part in parts
+        isinstance(part, ir.Sequence) and [index.source(s) for s, _ in part.elements] == [made] for part in parts
     )
 
 
@@ -260,7 +259,7 @@ def _named(index: Index, slot: int) -> tuple[object, ...]:
     made = index.source(slot)
     if isinstance(made, ir.Attr):
         return (*_named(index, made.owner), made.name)
-    if isinstance(made, (ir.Global, ir.Cell)):
+    if isinstance(made, ir.Outer):
         return (type(made), made.name)
     return (index.original(slot),)
 

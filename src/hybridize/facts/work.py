@@ -45,7 +45,7 @@ _STEPS: Final = 6
 _AROUND: Final = frozenset(f"builtins.{name}" for name in ("enumerate", "zip", "reversed", "sorted"))
 _DOING: Final = (Bound, Class, Func, Lib, LibInst)
 #: What may compute.
-Calculating: TypeAlias = ir.Call | ir.Binary | ir.Inplace | ir.Unary | ir.Compare | ir.Item
+Calculating: TypeAlias = ir.Operator | ir.Call | ir.Unary | ir.Compare | ir.Item
 _CALCULATES: Final = frozenset({ir.Call, ir.Binary, ir.Inplace, ir.Unary, ir.Compare, ir.Item})
 
 

@@ -157,7 +157,7 @@ class Uses:
         instr = made.definitions.get(slot)
         if instr is None or depth > 6:
             return self._receiver(func, slot)
-        if isinstance(instr, (ir.Global, ir.Cell)):
+        if isinstance(instr, ir.Outer):
             cell = func.cells.get(instr.name) or func.module.fields.get(instr.name)
             return cell.value if cell is not None and cell.value else library_attribute("builtins", instr.name)
         found: Value = BOTTOM

@@ -94,7 +94,7 @@ def _set(low: Lowering, node: ast.Set) -> int:
     return _sequence(low, ir.Set, node)
 
 
-def _sequence(low: Lowering, op: type[ir.Tuple | ir.List | ir.Set], node: ast.Tuple | ast.List | ast.Set) -> int:
+def _sequence(low: Lowering, op: type[ir.Sequence | ir.Set], node: ast.Tuple | ast.List | ast.Set) -> int:
     items = low.elements(node.elts)
     dst = low.slot()
     low.emit(op(position(node), dst, items))

@@ -64,3 +64,60 @@ class ValueInstr(Instr):
     """An instruction that writes one slot."""
 
     target: Target
+
+
+# What several operations are alike in: whoever asks for one of a group asks for the group.
+
+
+@record
+class Outer(ValueInstr):
+    """Reads a name that other functions may write."""
+
+    name: str
+
+
+@record
+class Assignment(Instr):
+    """Gives another value to a name or attribute that outlives the call."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str: ...
+
+        @property
+        def value(self) -> Slot: ...
+
+
+@record
+class SetOuter(Assignment):
+    """Assigns to a name that other functions may read."""
+
+    name: str
+    value: Slot
+
+
+@record
+class Sequence(ValueInstr):
+    """A display of elements in order."""
+
+    elements: Starred
+
+
+@record
+class Operator(ValueInstr):
+    """An operator with two operands that gives a new value."""
+
+    operator: str
+    left: Slot
+    right: Slot
+
+
+@record
+class Passing(ValueInstr):
+    """Hands a value on: it is read only if the result is."""
+
+
+@record
+class Ending(Instr):
+    """Control does not get behind it."""

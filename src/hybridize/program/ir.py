@@ -3,7 +3,7 @@
 A function is a tree of blocks; a block is a tuple of instructions; each operation is a class here, whose fields say by
 their type what they are to it (`Slot`: an operand, `Target`: the slot that it writes ...). That is its only definition:
 what it reads and writes, its blocks, edges and its printed form follow from the fields (`program.operands`). Readers
-ask `isinstance(made, ir.Call)` and then read `made.arguments`.
+ask `isinstance(made, ir.Call)`, or for what is alike (`ir.Sequence`: `program.instruction`), and then read fields.
 
 Every local variable version has a slot of its own, joined by `Phi` instructions, so that values of locals are
 flow-sensitive without any copied environment.
@@ -18,6 +18,7 @@ from hybridize.program.code import Growth as Growth
 from hybridize.program.code import Param as Param
 from hybridize.program.instruction import ALWAYS as ALWAYS
 from hybridize.program.instruction import NO_SLOT as NO_SLOT
+from hybridize.program.instruction import Assignment as Assignment
 from hybridize.program.instruction import Block as Block
 from hybridize.program.instruction import (
     Edge,
@@ -34,7 +35,13 @@ from hybridize.program.instruction import (
     ValueInstr,
     record,
 )
+from hybridize.program.instruction import Ending as Ending
 from hybridize.program.instruction import Instr as Instr
+from hybridize.program.instruction import Operator as Operator
+from hybridize.program.instruction import Outer as Outer
+from hybridize.program.instruction import Passing as Passing
+from hybridize.program.instruction import Sequence as Sequence
+from hybridize.program.instruction import SetOuter as SetOuter
 
 #: What a pattern asks for: kind, number of elements, whether there may be more.
 Shape: TypeAlias = tuple[str, int, bool]
@@ -46,33 +53,23 @@ Handlers: TypeAlias = "tuple[Handler, ...]"
 
 
 @record
-class Global(ValueInstr):
+class Global(Outer):
     """Reads a module variable or builtin."""
 
-    name: str
-
 
 @record
-class Cell(ValueInstr):
+class Cell(Outer):
     """Reads a captured variable."""
 
-    name: str
-
 
 @record
-class SetGlobal(Instr):
+class SetGlobal(SetOuter):
     """Assigns a module variable."""
 
-    name: str
-    value: Slot
-
 
 @record
-class SetCell(Instr):
+class SetCell(SetOuter):
     """Assigns a captured variable."""
-
-    name: str
-    value: Slot
 
 
 @record
@@ -141,7 +138,7 @@ class Attr(ValueInstr):
 
 
 @record
-class SetAttr(Instr):
+class SetAttr(Assignment):
     """`owner.name = value`"""
 
     owner: Slot
@@ -211,21 +208,13 @@ class Iter(ValueInstr):
 
 
 @record
-class Binary(ValueInstr):
+class Binary(Operator):
     """`left + right`"""
-
-    operator: str
-    left: Slot
-    right: Slot
 
 
 @record
-class Inplace(ValueInstr):
+class Inplace(Operator):
     """`left += right`"""
-
-    operator: str
-    left: Slot
-    right: Slot
 
 
 @record
@@ -263,17 +252,13 @@ class Call(ValueInstr):
 
 
 @record
-class Tuple(ValueInstr):
+class Tuple(Sequence):
     """`(a, *b)`"""
-
-    elements: Starred
 
 
 @record
-class List(ValueInstr):
+class List(Sequence):
     """`[a, *b]`"""
-
-    elements: Starred
 
 
 @record
@@ -350,14 +335,14 @@ class Class(ValueInstr):
 
 
 @record
-class Phi(ValueInstr):
+class Phi(Passing):
     """Joins versions of a variable: those whose edge was executed (`ALWAYS`: any path may bring it)."""
 
     incoming: Incoming
 
 
 @record
-class Refine(ValueInstr):
+class Refine(Passing):
     """A value where a test of it holds, or does not.
 
     `kind` is "truth", "none", "callable", "isinstance" (of `classes`) or "shape" (a pattern's).
@@ -385,7 +370,7 @@ class Match(ValueInstr):
 
 
 @record
-class Return(Instr):
+class Return(Ending):
     """`return value`"""
 
     value: Slot
@@ -413,7 +398,7 @@ class Await(ValueInstr):
 
 
 @record
-class Raise(Instr):
+class Raise(Ending):
     """`raise value`; `NO_SLOT` raises again."""
 
     value: Slot
@@ -427,7 +412,7 @@ class Assert(Instr):
 
 
 @record
-class Jump(Instr):
+class Jump(Ending):
     """`break` and `continue`."""
 
     edge: Edge
@@ -509,9 +494,9 @@ class Exit(Instr):
     lines: range
 
 
-#: All operations.
+#: All operations: not what several of them are alike in.
 OPERATIONS: Final[tuple[type[Instr], ...]] = tuple(
     each
     for each in list(globals().values())
-    if isinstance(each, type) and issubclass(each, Instr) and each not in (Instr, ValueInstr)
+    if isinstance(each, type) and issubclass(each, Instr) and not each.__subclasses__()
 )

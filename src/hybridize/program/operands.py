@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from hybridize.closure import closure
 from hybridize.program.instruction import Block, Instr
-from hybridize.program.ir import OPERATIONS, Handler, Phi, Refine
+from hybridize.program.ir import OPERATIONS, Handler, Passing, Phi
 
 
 def operands(instr: Instr | Handler) -> list[int]:
@@ -101,8 +101,6 @@ _EDGES: Final = _Lists(_EXECUTED, numbers=True)
 _BLOCKS: Final = _Lists(_HELD, numbers=False)
 #: Operations that hold blocks.
 NESTED: Final = frozenset({each for each in OPERATIONS if not _HELD.keys().isdisjoint(roles(each).values())})
-#: What only hands a value on: it is read only if the result is.
-_PASSES: Final = frozenset({Phi, Refine})
 
 
 def read_slots(flat: list[Instr]) -> frozenset[int]:
@@ -110,7 +108,7 @@ def read_slots(flat: list[Instr]) -> frozenset[int]:
     sources: dict[int, list[int]] = {}
     found: set[int] = set()
     for instr in flat:
-        if type(instr) in _PASSES:
+        if isinstance(instr, Passing):
             sources.setdefault(instr.target, []).extend(operands(instr))
         else:
             found.update(operands(instr))

@@ -212,11 +212,7 @@ class Bench:
             return self.values(code, made[0].target)
         if isinstance(parent, (ast.Tuple, ast.List)):
             for instr in index_of(code).at(position_of(parent)):
-                if (
-                    isinstance(instr, (ir.Tuple, ir.List))
-                    and len(instr.elements) == len(parent.elts)
-                    and node in parent.elts
-                ):
+                if isinstance(instr, ir.Sequence) and len(instr.elements) == len(parent.elts) and node in parent.elts:
                     return self.values(code, instr.elements[parent.elts.index(node)][0])
         if isinstance(parent, ast.UnaryOp):
             for instr in index_of(code).at(position_of(parent)):
@@ -243,7 +239,7 @@ class Bench:
                 for instr in index_of(code).at(position_of(node)):
                     if isinstance(instr, (ir.SetAttr)):
                         return self.values(code, instr.value)
-                    if isinstance(instr, (ir.SetGlobal, ir.SetCell)):
+                    if isinstance(instr, ir.SetOuter):
                         return self.values(code, instr.value)
         return NOTHING
 

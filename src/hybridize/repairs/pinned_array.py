@@ -26,10 +26,9 @@ _Parameter = tuple[Code, int]
 #: Dtypes that arrays of any numbers are converted to.
 _FLOATS: Final = frozenset({"float16", "float32", "float64"})
 _NUMBERS: Final = ("bool", "int", "uint", "float")
-_MOVES: Final = (ir.Refine, ir.Phi)
 #: The types of indices that mean the same to arrays and tensors.
 _INDICES: Final = frozenset({"int", "None", "ellipsis"})
-_MEETS: Final = (ir.Binary, ir.Inplace, ir.Compare, ir.Call)
+_MEETS: Final = (ir.Operator, ir.Compare, ir.Call)
 
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
@@ -189,13 +188,13 @@ class _Uses:
             return
         self._seen.add((code, slot))
         for instr in index_of(code).uses.get(slot, ()):
-            if isinstance(instr, _MOVES) or (
+            if isinstance(instr, ir.Passing) or (
                 isinstance(instr, ir.Item) and instr.source == slot and self._is_plain(code, instr.index)
             ):
                 self._follow(code, instr.target)
             elif isinstance(instr, _MEETS):
                 self._meets(code, slot, instr, _operands(instr))
-            elif isinstance(instr, (ir.List, ir.Tuple)):
+            elif isinstance(instr, ir.Sequence):
                 self._listed(code, slot, instr)
             elif not isinstance(instr, ir.Attr) or not self._is_size(code, instr):
                 raise _refused()
@@ -217,16 +216,14 @@ class _Uses:
             read.name == "shape" and all(isinstance(i, ir.Item) and i.source == read.target for i in sizes)
         )
 
-    def _listed(self, code: Code, slot: int, made: ir.List | ir.Tuple) -> None:
+    def _listed(self, code: Code, slot: int, made: ir.Sequence) -> None:
         """Elements of a list that functions of lists are given (`tf.concat([x, y], 0)`)."""
         for each in index_of(code).uses.get(made.target, ()):
             if not isinstance(each, ir.Call) or made.target not in _operands(each):
                 raise _refused()
             self._meets(code, slot, each, [part for part, _ in made.elements])
 
-    def _meets(
-        self, code: Code, slot: int, instr: ir.Binary | ir.Call | ir.Compare | ir.Inplace, operands: list[int]
-    ) -> None:
+    def _meets(self, code: Code, slot: int, instr: ir.Operator | ir.Call | ir.Compare, operands: list[int]) -> None:
         for view in self.pinned.bench.views(code):
             if not view.value(slot) or (instr.target >= 0 and view.frame.vals[instr.target] is None):
                 continue  # control never gets there
@@ -236,7 +233,7 @@ class _Uses:
             self.pinned.meeting(code, instr.position)
 
     def _joined(
-        self, view: FrameView, slot: int, instr: ir.Binary | ir.Call | ir.Compare | ir.Inplace, operands: list[int]
+        self, view: FrameView, slot: int, instr: ir.Operator | ir.Call | ir.Compare, operands: list[int]
     ) -> None:
         """A tensor beside it makes it give way."""
         meetings = [each for each in met(view, instr) if each.slot == slot]
@@ -273,7 +270,7 @@ def _refused() -> NotOffered:
     return NotOffered("more is done with the array than to meet tensors")
 
 
-def _operands(instr: ir.Binary | ir.Call | ir.Compare | ir.Inplace) -> list[int]:
+def _operands(instr: ir.Operator | ir.Call | ir.Compare) -> list[int]:
     if not isinstance(instr, ir.Call):
         return [instr.left, instr.right]
     return [slot for slot, _ in instr.arguments] + [slot for _, slot in instr.keywords]

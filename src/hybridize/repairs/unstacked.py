@@ -58,11 +58,7 @@ def _iterated(bench: Bench, file: SourceFile, node: ast.AST, position: int) -> I
                     yield inner, bench.values(slots[0], slots[1][each])
         case ast.List() | ast.Tuple():
             for instr in found:
-                if (
-                    code is not None
-                    and isinstance(instr, (ir.List, ir.Tuple))
-                    and len(instr.elements) == len(node.elts)
-                ):
+                if code is not None and isinstance(instr, ir.Sequence) and len(instr.elements) == len(node.elts):
                     for each, (slot, starred) in zip(node.elts, instr.elements, strict=True):
                         if starred and isinstance(each, ast.Starred):
                             yield each.value, bench.values(code, slot)

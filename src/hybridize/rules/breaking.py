@@ -185,7 +185,7 @@ def _brought(index: Index, slot: int, edges: frozenset[int], *, whole: bool) -> 
         elif isinstance(made, ir.Phi):
             todo += [(each, comes or edge in edges) for edge, each in made.incoming]
         elif comes:
-            yield from [each for each, _ in made.elements] if isinstance(made, (ir.Tuple, ir.List)) else [slot]
+            yield from [each for each, _ in made.elements] if isinstance(made, ir.Sequence) else [slot]
 
 
 def _looked_up(index: Index, slot: int) -> tuple[int, int]:

@@ -117,7 +117,7 @@ def _is_held(frame: Frame, slot: int, written: tuple[int, str], depth: int = _DE
                 return True
             measured = index.source(made.arguments[0][0]) if len(made.arguments) == 1 else None
             is_len = isinstance(called, ir.Global) and called.name == "len"
-            return is_len and isinstance(measured, (ir.List, ir.Tuple))
+            return is_len and isinstance(measured, ir.Sequence)
     return False
 
 

@@ -74,7 +74,7 @@ class _Search:
             for each in passed_slots(*sites[0], frame, index) or ():
                 self.trace(sites[0][0], each)
 
-    def _variable(self, frame: Frame, use: ir.Global | ir.Cell | ir.SetGlobal | ir.SetCell) -> None:
+    def _variable(self, frame: Frame, use: ir.Outer | ir.SetOuter) -> None:
         outer = isinstance(use, (ir.Global, ir.SetGlobal))
         cell = frame.module.fields.get(use.name) if outer else frame.cells.get(use.name)
         if cell is not None:
@@ -95,7 +95,7 @@ class _Search:
         if index.original(other) == index.original(slot):
             return True
         one, two = index.source(other), index.source(slot)
-        if two is None or not isinstance(one, (ir.Global, ir.Cell)):
+        if two is None or not isinstance(one, ir.Outer):
             return False
         if isinstance(two, type(one)) and one.name == two.name:
             return True
@@ -123,7 +123,7 @@ class _Search:
 
     def _back(self, frame: Frame, slot: int, made: Instr) -> None:
         """Goes on with what an instruction takes over as it is."""
-        if isinstance(made, (ir.Global, ir.Cell)):
+        if isinstance(made, ir.Outer):
             self._variable(frame, made)
             self._stored(frame, made)
         elif isinstance(made, ir.Attr) and made.name in VIEWS and _is_array(frame, made.owner):
@@ -163,7 +163,7 @@ class _Search:
             if isinstance(obj, Lit) and isinstance(obj.const, int) and obj.const >= 0:
                 self._part(frame, made.source, obj.const)
 
-    def _stored(self, frame: Frame, read: ir.Global | ir.Cell) -> None:
+    def _stored(self, frame: Frame, read: ir.Outer) -> None:
         """What the code itself puts into a variable, where it does so once."""
         stores = _stores(index_of(frame.code), read)
         if len(stores) == 1:
@@ -179,7 +179,7 @@ class _Search:
                 self.trace(frame, made.elements[index][0])
         elif isinstance(made, ir.Call):
             self._results(frame, made.target, made, index)
-        elif isinstance(made, (ir.Global, ir.Cell)):
+        elif isinstance(made, ir.Outer):
             stores = _stores(index_of(frame.code), made)
             if len(stores) == 1 and stores[0] != slot:
                 self._part(frame, stores[0], index)
@@ -207,7 +207,7 @@ class _Search:
                     self.trace(frame, each)
 
 
-def _stores(index: Index, read: ir.Global | ir.Cell) -> list[int]:
+def _stores(index: Index, read: ir.Outer) -> list[int]:
     """The slots that a code puts into the variable that an instruction reads."""
     stores = index.of(ir.SetGlobal) if isinstance(read, ir.Global) else index.of(ir.SetCell)
     return [store.value for store in stores if store.name == read.name]

@@ -114,7 +114,7 @@ def _is_computed(effects: SideEffects, frame: Frame, slot: int, depth: int = _DE
         return effects.gives_tensor(frame, made.position)
     if isinstance(made, ir.Phi):
         return all(_is_computed(effects, frame, each, depth - 1) for _, each in made.incoming)
-    if isinstance(made, (ir.Binary, ir.Inplace, ir.Unary)):
+    if isinstance(made, (ir.Operator, ir.Unary)):
         return all(_is_computed(effects, frame, each, depth - 1) for each in operands(made))
     if isinstance(made, (ir.Item, ir.Unpack, ir.Refine)):
         return _is_computed(effects, frame, made.source, depth - 1)

@@ -136,7 +136,7 @@ class Control:
             return 0 if keeps_tensors_out(self.frame, made) else self.tensor(made.source)
         if isinstance(made, ir.Unary):
             return self.tensor(made.operand)
-        if isinstance(made, (ir.Binary, ir.Inplace)) or (
+        if isinstance(made, ir.Operator) or (
             isinstance(made, ir.Compare) and made.operator not in ("is", "is not", "in", "not in")
         ):
             return self.tensor(made.left) | self.tensor(made.right)

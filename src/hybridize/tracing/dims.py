@@ -78,7 +78,7 @@ def _from_operation(view: FrameView, slot: int, depth: int) -> Dims | None:
     if isinstance(made, ir.Phi):  # of a loop or branch: one way to an unknown dim is enough
         found = [unknown_dims(view, s, depth - 1) for _, s in made.incoming]
         return next((f for f in found if f is not None), None) or _merged(view, made)
-    if isinstance(made, (ir.Binary, ir.Compare, ir.Unary, ir.Inplace)):
+    if isinstance(made, (ir.Operator, ir.Compare, ir.Unary)):
         return broadcast(view, slot, [(s, unknown_dims(view, s, depth - 1)) for s in operands(made)])
     if isinstance(made, ir.Call):
         return _called(view, made, depth)
@@ -320,14 +320,14 @@ def _of_any_rank(tensors: list[Tensor]) -> Dims | None:
     return tuple(sorted({i for o in tensors for i, dim in enumerate(o.shape or ()) if dim < 0})) or None
 
 
-def _maker(view: FrameView, slot: int) -> ir.Call | ir.Item | ir.Binary | ir.Inplace | None:
+def _maker(view: FrameView, slot: int) -> ir.Operator | ir.Call | ir.Item | None:
     """The operation of TensorFlow that makes what is in a slot, or in the tuple that it is taken from."""
     made = view.definition(slot)
     if isinstance(made, (ir.Unpack, ir.Item)):
         inner = view.definition(made.source)
         if isinstance(inner, ir.Call) and any(isinstance(o, Tup) for o in view.value(made.source)):
             made = inner
-    if not isinstance(made, (ir.Call, ir.Item, ir.Binary, ir.Inplace)):
+    if not isinstance(made, (ir.Operator, ir.Call, ir.Item)):
         return None
     if isinstance(made, ir.Call) and not any(
         n.startswith(("tf.", "tensor.", "keras.layers.")) for n in view.names(made.function)
@@ -336,7 +336,7 @@ def _maker(view: FrameView, slot: int) -> ir.Call | ir.Item | ir.Binary | ir.Inp
     return made
 
 
-def _operands(view: FrameView, made: ir.Binary | ir.Call | ir.Inplace | ir.Item) -> Iterator[int]:
+def _operands(view: FrameView, made: ir.Operator | ir.Call | ir.Item) -> Iterator[int]:
     """The slots of the tensors that an operation takes, those in displays of lists included."""
     if isinstance(made, ir.Call):
         todo = [*(s for s, _ in made.arguments), *(s for _, s in made.keywords)]
@@ -352,7 +352,7 @@ def _operands(view: FrameView, made: ir.Binary | ir.Call | ir.Inplace | ir.Item)
         if any(isinstance(o, Tensor) for o in value):
             yield slot
         inner = view.definition(slot) if any(isinstance(o, (Tup, Container)) for o in value) else None
-        if isinstance(inner, (ir.List, ir.Tuple)):
+        if isinstance(inner, ir.Sequence):
             todo += [s for s, _ in inner.elements]
         elif isinstance(inner, ir.Slice):
             todo += operands(inner)
@@ -365,7 +365,7 @@ def _measured(view: FrameView, slot: int, depth: int = _DEPTH) -> bool:
         return False
     if isinstance(made, (ir.Item, ir.Unpack, ir.Refine)):
         return _measured(view, made.source, depth - 1)
-    if isinstance(made, (ir.Binary, ir.Inplace)):
+    if isinstance(made, ir.Operator):
         tensors = [s for s in operands(made) if has_tensor(view.value(s))]
         return bool(tensors) and all(_measured(view, s, depth - 1) for s in tensors)
     if isinstance(made, ir.Call):

@@ -78,14 +78,14 @@ def fails_by_value(view: FrameView) -> bool:
     for instr in view.instructions():
         if isinstance(instr, ir.Call) and any(name.startswith(_BY_VALUE) for name in view.names(instr.function)):
             return True
-        if isinstance(instr, (ir.Binary, ir.Inplace)) and instr.operator in ("//", "%") and _tensors(view, instr.right):
+        if isinstance(instr, ir.Operator) and instr.operator in ("//", "%") and _tensors(view, instr.right):
             return True
     return False
 
 
 def _failures(view: FrameView) -> Iterator[Failure]:
     for instr in view.instructions():
-        if isinstance(instr, (ir.Binary, ir.Inplace, ir.Compare)):
+        if isinstance(instr, (ir.Operator, ir.Compare)):
             if not isinstance(instr, ir.Compare) and instr.operator in _DIVISIONS:
                 yield from _division(view, instr)
             if instr.operator in OPERATORS:
@@ -100,7 +100,7 @@ def _failures(view: FrameView) -> Iterator[Failure]:
 # Python ---------------------------------------------------------------------------------------------------------------
 
 
-def _division(view: FrameView, instr: ir.Binary | ir.Inplace) -> Iterator[Failure]:
+def _division(view: FrameView, instr: ir.Operator) -> Iterator[Failure]:
     left, right = view.value(instr.left), view.value(instr.right)
     if not (left and right and _are_numbers(left) and _are_numbers(right)) or number(view, instr.right):
         return

@@ -114,7 +114,7 @@ def asks(name: str) -> bool:
     return listed or name.startswith(_ASSIGN) or name.startswith(_PACKAGES)
 
 
-def met(view: FrameView, instr: ir.Binary | ir.Call | ir.Compare | ir.Inplace) -> list[Meeting]:
+def met(view: FrameView, instr: ir.Operator | ir.Call | ir.Compare) -> list[Meeting]:
     """What an instruction brings together."""
     if not isinstance(instr, ir.Call):
         return (
@@ -160,7 +160,7 @@ def _alike(slots: list[int], name: str) -> Iterator[Meeting]:
 def _listed(view: FrameView, slot: int) -> list[int]:
     """The elements of a list that is written there."""
     made = view.definition(slot)
-    if not isinstance(made, (ir.List, ir.Tuple)):
+    if not isinstance(made, ir.Sequence):
         return []
     return [part for part, starred in made.elements if not starred]
 

@@ -21,9 +21,6 @@ from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FunctionView
 
 _CALLS: Final = DIRECT | {How.KERAS}
-_DISPLAYS: Final = (ir.Tuple, ir.List)
-#: What gives the same object again, or that of somebody who keeps it.
-_KEPT: Final = (ir.Global, ir.Cell)
 
 
 def given_shapes(function: FunctionView) -> Iterator[tuple[Frame, int]]:
@@ -41,13 +38,13 @@ def is_new_shape(frame: Frame, slot: int, pos: int) -> bool:
     made = index.source(slot)
     if made is None:
         return False
-    if isinstance(made, _DISPLAYS):
+    if isinstance(made, ir.Sequence):
         return any(is_new_shape(frame, part, pos) for part, _ in made.elements)
     if not _is_shape(frame, slot) or (pos in index.looped and made.position not in index.looped):
         return False
     if isinstance(made, ir.Attr):
         return made.name == "shape" and _is_new_tensor(frame, made, pos)
-    return isinstance(made, (ir.Call, ir.Item, ir.Binary, ir.Inplace))
+    return isinstance(made, (ir.Operator, ir.Call, ir.Item))
 
 
 def _is_shape(frame: Frame, slot: int) -> bool:
@@ -59,6 +56,6 @@ def _is_new_tensor(frame: Frame, read: ir.Attr, pos: int) -> bool:
     """Whether the shape that is read is that of a tensor that is made as often as the call runs."""
     index = index_of(frame.code)
     made = index.source(read.owner)
-    if made is None or isinstance(made, (ir.Attr, _KEPT)):
+    if made is None or isinstance(made, (ir.Attr, ir.Outer)):
         return False
     return pos not in index.looped or made.position in index.looped

@@ -117,7 +117,7 @@ def _result(inner: OpenView, ask: Ask, element: int | None) -> Dims | None:
         slot = instr.value
         if element is not None:
             made = inner.definition(slot)
-            parts = made.elements if isinstance(made, (ir.Tuple, ir.List)) else ()
+            parts = made.elements if isinstance(made, ir.Sequence) else ()
             if element >= len(parts) or any(starred for _, starred in parts):
                 continue
             slot = parts[element][0]

@@ -20,7 +20,6 @@ Keys: TypeAlias = "frozenset[object]"
 Uses: TypeAlias = "dict[int, list[Instr]]"
 
 _NO_VALUE: Final[Value] = frozenset()
-_PASSES: Final = (ir.Refine, ir.Phi)
 _IDENTITY: Final = frozenset({"is", "is not"})
 _MEMBERSHIP: Final = frozenset({"in", "not in"})
 #: Methods that ask for the entry of their first argument.
@@ -100,7 +99,7 @@ def _reads(frame: Frame, slot: int) -> Iterator[tuple[Instr, set[int]]]:
     todo, seen = [slot], {slot}
     while todo:
         for instr in uses.get(todo.pop(), ()):
-            if not isinstance(instr, _PASSES):
+            if not isinstance(instr, ir.Passing):
                 yield instr, seen
             elif instr.target not in seen:
                 seen.add(instr.target)

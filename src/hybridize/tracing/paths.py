@@ -83,7 +83,7 @@ def _kept(view: FrameView, slot: int) -> Iterator[tuple[object, ...]]:
 
 def _named(view: FrameView, made: Instr | None, keys: Keys) -> list[Origin]:
     """What is read of fields, globals and captured variables."""
-    if not isinstance(made, (ir.Attr, ir.Global, ir.Cell)):
+    if not isinstance(made, (ir.Outer, ir.Attr)):
         return []
     if isinstance(made, ir.Attr):
         return [Origin(("field", o, made.name), keys) for o in view.value(made.owner) if isinstance(o, Inst)]
@@ -109,7 +109,7 @@ def _joined(_: FrameView, made: ir.Phi, __: int, keys: Keys) -> Steps:
     return [(slot, keys) for _, slot in made.incoming]
 
 
-def _shown(_: FrameView, made: ir.List | ir.Tuple, __: int, keys: Keys) -> Steps:
+def _shown(_: FrameView, made: ir.Sequence, __: int, keys: Keys) -> Steps:
     """An element of a display, or all of them where the display itself is asked for."""
     parts = [slot for slot, _ in made.elements]
     first = keys[0] if keys else ANY

@@ -128,14 +128,14 @@ def _reads(code: Code) -> list[Read]:
     return [instr for instr in index_of(code).flat if isinstance(instr, _READS)]
 
 
-Read: TypeAlias = ir.Global | ir.Cell | ir.Attr | ir.Item | ir.Call
-_READS: Final = (ir.Global, ir.Cell, ir.Attr, ir.Item, ir.Call)
+Read: TypeAlias = ir.Outer | ir.Attr | ir.Item | ir.Call
+_READS: Final = (ir.Outer, ir.Attr, ir.Item, ir.Call)
 _NO_VALUE: Final[Value] = frozenset()
 
 
 def _of_places(instr: Instr, cells: Sequence[tuple[Cell, Heap | None]], containers: Sequence[Place]) -> Iterator[Hit]:
     places: list[Place] = [cell for cell, owner in cells if not _is_fixed(cell) or hides_default(cell, owner)]
-    name = str(instr.name) if isinstance(instr, (ir.Attr, ir.Global, ir.Cell)) else ""
+    name = str(instr.name) if isinstance(instr, (ir.Outer, ir.Attr)) else ""
     for place in dict.fromkeys((*places, *containers)):
         said = f"reads `{name or 'an element'}`, which changes between calls"
         yield Hit(instr.position, said, subject=place, about=name)
@@ -196,7 +196,7 @@ def _keeps_one(cell: Cell) -> bool:
     """Whether a variable keeps the container that it has got once: `names += ["x"]` changes what is in it."""
     first = 0
     for code, pos in cell.writes:
-        stores = [i for i in index_of(code).at(pos) if isinstance(i, (ir.SetGlobal, ir.SetCell, ir.SetAttr))]
+        stores = [i for i in index_of(code).at(pos) if isinstance(i, ir.Assignment)]
         made = [index_of(code).source(i.value) for i in stores]
         first += not made or any(not isinstance(i, ir.Inplace) for i in made) or pos in index_of(code).looped
     return first <= 1

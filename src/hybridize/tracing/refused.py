@@ -43,7 +43,7 @@ def refusal(view: FrameView, instr: Instr, depth: int = _DEPTH) -> Refusal | Non
         if found is not None:
             return found
         said = _call(view, instr)
-    elif isinstance(instr, (ir.Binary, ir.Inplace, ir.Compare)):
+    elif isinstance(instr, (ir.Operator, ir.Compare)):
         said = _operator(view, instr)
     elif isinstance(instr, ir.Item):
         said = _item(view, instr)
@@ -127,7 +127,7 @@ def _every(view: FrameView, slots: list[int]) -> Iterator[tuple[Obj, ...]]:
         yield from islice(product(*found), _MOST)
 
 
-def _operator(view: FrameView, instr: ir.Binary | ir.Compare | ir.Inplace) -> str:
+def _operator(view: FrameView, instr: ir.Operator | ir.Compare) -> str:
     pairs = _every(view, [instr.left, instr.right])
     return f"`{instr.operator}`" if any(operator_fails(instr.operator, a, b) for a, b in pairs) else ""
 

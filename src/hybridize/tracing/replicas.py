@@ -56,7 +56,7 @@ def _sources(index: Index, slots: list[int]) -> set[int]:
     """The slots that some are taken from: of displays the elements, of elements the whole."""
 
     def taken_from(made: Instr) -> list[int]:
-        if isinstance(made, (ir.Tuple, ir.List)):
+        if isinstance(made, ir.Sequence):
             return [each for each, _ in made.elements]
         return [made.source] if isinstance(made, (ir.Unpack, ir.Item)) else []
 

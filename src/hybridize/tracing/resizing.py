@@ -151,7 +151,7 @@ class Resizing:
             return index.original(start) != index.original(end) and index.original(first.source) == index.original(
                 last.source
             )
-        if not isinstance(last, (ir.Binary, ir.Inplace)):
+        if not isinstance(last, ir.Operator):
             return False
         lengths = [slot for slot in operands(last) if index.original(slot) != index.original(start)]
         return len(lengths) == 1 and self.answers.moves(frame, pos, lengths[0])

@@ -130,7 +130,7 @@ def parts_of(view: FrameView, slot: int) -> tuple[Part, ...]:
 def display(view: FrameView, slot: int) -> list[tuple[tuple[object, ...], int]]:
     """The slot itself, or those in the display of a tuple or list that it is, each with its path in the result."""
     made = view.definition(slot)
-    if not isinstance(made, (ir.Tuple, ir.List)):
+    if not isinstance(made, ir.Sequence):
         return [((), slot)]
     return [((i,), part) for i, (part, _) in enumerate(made.elements)]
 

@@ -29,7 +29,6 @@ from hybridize.tracing.views import FrameView
 
 _DEFAULTS: Final = "collections.defaultdict"
 _DEPTH: Final = 6
-_SEQUENCES: Final = (ir.Tuple, ir.List)
 _SAID: Final = {
     RAISES: "which a traced function cannot return",
     DIFFERS: "which cannot be used any more after a traced function has returned it",
@@ -48,7 +47,7 @@ class Returned:
 def returned(view: FrameView, slot: int, depth: int = _DEPTH) -> Iterator[Returned]:
     """What is to be said of the objects in a slot that is returned."""
     made = view.definition(slot)
-    if depth and isinstance(made, (ir.Refine, ir.Phi, *_SEQUENCES)):
+    if depth and isinstance(made, (ir.Passing, ir.Sequence)):
         for part in operands(made):
             yield from returned(view, part, depth - 1)
         return

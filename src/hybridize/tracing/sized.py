@@ -50,7 +50,7 @@ def sized(name: str, view: FrameView, call: ir.Call, folded: Folded) -> Dims | N
 
     if name in SHAPES:
         made = view.definition(argument(call, *SHAPES[name]))
-        elements = made.elements if isinstance(made, (ir.List, ir.Tuple)) else ()
+        elements = made.elements if isinstance(made, ir.Sequence) else ()
         parts = [slot for slot, _ in elements] if not any(starred for _, starred in elements) else []
         return tuple(i for i, slot in enumerate(parts) if asks(slot)) or None
     place, keyword, axes = _NUMBERS[name]

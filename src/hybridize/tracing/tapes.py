@@ -152,7 +152,7 @@ def _depending(frame: Frame, result: ir.Return, depth: int = 3) -> Iterator[tupl
         for callee, _ in callees_at(frame, made.position):
             for inner in index_of(callee.code).of(ir.Return):
                 yield from _depending(callee, inner, depth - 1)
-    if not isinstance(made, (ir.Tuple, ir.List)) or any(starred for _, starred in made.elements):
+    if not isinstance(made, ir.Sequence) or any(starred for _, starred in made.elements):
         return
     slots = [slot for slot, _ in made.elements]
     for i, first in enumerate(slots):
@@ -188,7 +188,7 @@ def _derivatives(caller: Frame) -> Iterator[ir.Call]:
 def _flat(caller: Frame, given: list[int]) -> list[int]:
     """The target and the sources, those in a display one by one."""
     made = definitions(caller.code).get(given[1])
-    return [given[0], *operands(made)] if isinstance(made, (ir.List, ir.Tuple)) else given
+    return [given[0], *operands(made)] if isinstance(made, ir.Sequence) else given
 
 
 def _leads(frame: Frame, slot: int, source: int) -> bool:

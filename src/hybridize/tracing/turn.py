@@ -62,11 +62,11 @@ class Turn:
             return self.value(made.source)
         if isinstance(made, ir.Phi):
             return self._joined(made)
-        if isinstance(made, (ir.Tuple, ir.List)):
+        if isinstance(made, ir.Sequence):
             parts = [self.value(s) if not starred else BOTTOM for s, starred in made.elements]
             return Tup("tuple", tuple(parts), None).value if all(parts) else BOTTOM
         engine, frame = self._view.project.solution.engine, self._view.frame
-        if isinstance(made, (ir.Binary, ir.Inplace)):
+        if isinstance(made, ir.Operator):
             left, right = self._plain(made.left), self._plain(made.right)
             return binary(engine, frame, made.operator, left, right, made.position) if left and right else BOTTOM
         if isinstance(made, ir.Unary):

@@ -184,7 +184,7 @@ def _given_back(view: FrameView, made: ir.Call, place: int | None = None) -> int
 def _at(view: FrameView, slot: int, place: int) -> int:
     """The mask of the number at a place of a tuple or list that is written out, or that a function gives back."""
     made = view.definition(slot)
-    if isinstance(made, (ir.Tuple, ir.List)):
+    if isinstance(made, ir.Sequence):
         return number(view, made.elements[place][0]) if place < len(made.elements) else 0
     return _given_back(view, made, place) if isinstance(made, ir.Call) and not view.names(made.function) else 0
 
@@ -200,7 +200,7 @@ def _parts(view: FrameView, made: Instr) -> list[int]:
     """The slots that a number comes from."""
     if isinstance(made, ir.Refine):
         return [] if keeps_tensors_out(view.frame, made) else [made.source]
-    if isinstance(made, (ir.Binary, ir.Inplace)) or (isinstance(made, ir.Compare) and made.operator in COMPARISONS):
+    if isinstance(made, ir.Operator) or (isinstance(made, ir.Compare) and made.operator in COMPARISONS):
         return [made.left, made.right]
     if isinstance(made, ir.Unary):
         return [made.operand]
@@ -244,7 +244,7 @@ def inside(view: FrameView, slot: int, depth: int = 4) -> int:
     if made is None or not depth:
         return found
     parts: list[int] = []
-    if isinstance(made, (ir.List, ir.Tuple, ir.Set)):
+    if isinstance(made, (ir.Sequence, ir.Set)):
         parts = [part for part, _ in made.elements]
     elif isinstance(made, ir.Dict):
         parts = [part for _, part in made.entries]
@@ -273,8 +273,8 @@ def argument(call: ir.Call, index: int, name: str = "") -> int:
 def uses(view: FrameView, slot: int) -> list[Instr]:
     """The instructions that use a slot, through the names that it gets."""
     index = index_of(view.code).uses
-    names = closure([slot], lambda each: [i.target for i in index.get(each, ()) if isinstance(i, (ir.Refine, ir.Phi))])
-    return [i for name in names for i in index.get(name, ()) if not isinstance(i, (ir.Refine, ir.Phi))]
+    names = closure([slot], lambda each: [i.target for i in index.get(each, ()) if isinstance(i, ir.Passing)])
+    return [i for name in names for i in index.get(name, ()) if not isinstance(i, ir.Passing)]
 
 
 #: What a value that also holds a tensor may be.

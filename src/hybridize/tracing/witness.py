@@ -43,7 +43,6 @@ Questions = Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]
 
 #: What is read at more places are several objects that the analysis has taken together.
 _MANY: Final = 300
-_ASSIGNS: Final = (ir.SetAttr, ir.SetGlobal, ir.SetCell)
 _NO_VALUE: Final[frozenset[Obj]] = frozenset()
 
 
@@ -146,7 +145,7 @@ def _gives_one(place: Place, writers: Sequence[tuple[Frame, int]]) -> bool:
         return False
     found: set[Obj] = set()
     for frame, position in writers:
-        stores = [instr for instr in index_of(frame.code).at(position) if isinstance(instr, _ASSIGNS)]
+        stores = [instr for instr in index_of(frame.code).at(position) if isinstance(instr, ir.Assignment)]
         if not stores:
             return False
         found.update(o for instr in stores for o in frame.vals[instr.value] or ())
@@ -298,8 +297,8 @@ def _fields(project: ProjectView, owner: Heap, cell: Cell) -> Iterator[tuple[Fra
 def _variables(project: ProjectView, cell: Cell) -> Iterator[tuple[Frame, int]]:
     """What reads a global or captured variable."""
 
-    def gather() -> dict[str, list[tuple[Code, ir.Global | ir.Cell]]]:
-        found: dict[str, list[tuple[Code, ir.Global | ir.Cell]]] = {}
+    def gather() -> dict[str, list[tuple[Code, ir.Outer]]]:
+        found: dict[str, list[tuple[Code, ir.Outer]]] = {}
         for code in project.solution.frames:
             for instr in index_of(code).of(ir.Global, ir.Cell):
                 found.setdefault(instr.name, []).append((code, instr))
@@ -307,7 +306,7 @@ def _variables(project: ProjectView, cell: Cell) -> Iterator[tuple[Frame, int]]:
 
     every = project.shared("reads of variables", gather)
     written = (i for f, pos in writes_of(project).every.get(cell, ()) for i in index_of(f.code).at(pos))
-    for name in {str(instr.name) for instr in written if isinstance(instr, (ir.SetGlobal, ir.SetCell))}:
+    for name in {str(instr.name) for instr in written if isinstance(instr, ir.SetOuter)}:
         for code, instr in every.get(name, ()):
             for frame in project.solution.frames[code]:
                 of = frame.module.fields if isinstance(instr, ir.Global) else frame.cells

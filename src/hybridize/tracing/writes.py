@@ -105,7 +105,7 @@ class Writes:
         """The frames and positions that write a place, where that may be late."""
         return self.every[place] if self.is_late(place) else ()
 
-    def late_views(self, frame: Frame, instr: ir.Attr | ir.Cell | ir.Global) -> list[Container]:
+    def late_views(self, frame: Frame, instr: ir.Outer | ir.Attr) -> list[Container]:
         """The dictionaries that change late and that a view which an instruction reads shows."""
         shown = (each for cell, _ in cells_read(frame, instr) for each in self.views.get(cell, ()))
         return [each for each in shown if self.is_late(each)]
@@ -138,7 +138,7 @@ class Writes:
             self._containers[value] = found
         return found
 
-    def late_cells(self, frame: Frame, instr: ir.Attr | ir.Cell | ir.Global) -> tuple[tuple[Cell, Heap | None], ...]:
+    def late_cells(self, frame: Frame, instr: ir.Outer | ir.Attr) -> tuple[tuple[Cell, Heap | None], ...]:
         """The places that an instruction reads and that change late, each with the object whose field it is."""
         if not isinstance(instr, ir.Attr):
             cell = frame.module.fields.get(instr.name) if isinstance(instr, ir.Global) else frame.cells.get(instr.name)
@@ -224,7 +224,7 @@ def _kept_views(solution: Solution) -> dict[Cell, list[Container]]:
     return found
 
 
-def _written(frame: Frame, instr: ir.SetAttr | ir.SetCell | ir.SetGlobal) -> list[Cell]:
+def _written(frame: Frame, instr: ir.Assignment) -> list[Cell]:
     """The places that an instruction writes."""
     if isinstance(instr, ir.SetAttr):
         return [cell for cell, _ in fields_named(frame.vals[instr.owner] or _NO_VALUE, instr.name)]
@@ -263,7 +263,7 @@ def _variables(frame: Frame) -> list[tuple[Cell, int]]:
     code = frame.code
     if code.kind == "module":
         places: Mapping[str, Cell | None] = frame.module.fields
-        op: type[ir.SetGlobal | ir.SetCell] = ir.SetGlobal
+        op: type[ir.SetOuter] = ir.SetGlobal
     elif code.cells:
         places, op = {name: frame.cells.get(name) for name in code.cells}, ir.SetCell
     else:
@@ -343,7 +343,7 @@ def _holders(frame: Frame, slot: int) -> list[tuple[Place, Heap | None]]:
     """The variables and fields that hold the array in a slot, as far as the function's own code says."""
     found: list[tuple[Place, Heap | None]] = list(cells_read(frame, definitions(frame.code).get(slot)))
     for instr in index_of(frame.code).flat:
-        if isinstance(instr, (ir.SetGlobal, ir.SetCell)) and instr.value == slot:
+        if isinstance(instr, ir.SetOuter) and instr.value == slot:
             cell = (
                 frame.module.fields.get(instr.name) if isinstance(instr, ir.SetGlobal) else frame.cells.get(instr.name)
             )

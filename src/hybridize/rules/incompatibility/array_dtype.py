@@ -15,7 +15,7 @@ from hybridize.tracing.meetings import OPERATORS, Clash, asks, clash, met
 from hybridize.tracing.views import FrameView, ProjectView
 
 
-def meeting(view: FrameView, instr: ir.Binary | ir.Call | ir.Compare | ir.Inplace) -> Iterator[Hit]:
+def meeting(view: FrameView, instr: ir.Operator | ir.Call | ir.Compare) -> Iterator[Hit]:
     """`array * tensor` or `tf.multiply(array, tensor)`, with different dtypes."""
     found = [each for each in (clash(view, meeting) for meeting in met(view, instr)) if each is not None]
     if found:

@@ -69,7 +69,7 @@ def _keeps(flow: Control, site: Site, slots: set[int]) -> bool:
         return isinstance(made, ir.Attr) and made.name in _KEEPS
     if isinstance(instr, (ir.SetItem, ir.SetAttr)):
         return instr.value in slots
-    return isinstance(instr, (ir.Inplace, ir.Binary)) and instr.right in slots
+    return isinstance(instr, ir.Operator) and instr.right in slots
 
 
 def _changes_later(flow: Control, site: Site, name: str, order: dict[int, int]) -> bool:

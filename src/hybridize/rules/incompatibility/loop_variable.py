@@ -189,7 +189,7 @@ def _assigned(view: FrameView, backs: list[int]) -> Iterator[int]:
         made = view.definition(todo.pop(0))
         if made is None:
             continue
-        if isinstance(made, (ir.Binary, ir.Inplace, ir.Call, ir.Item, ir.List, ir.Tuple, ir.Unpack)):
+        if isinstance(made, (ir.Sequence, ir.Operator, ir.Call, ir.Item, ir.Unpack)):
             yield int(made.position)
         elif isinstance(made, ir.Phi):
             new = operands(made)
@@ -201,7 +201,7 @@ def _assigned(view: FrameView, backs: list[int]) -> Iterator[int]:
 
 
 def _shape_change(flow: Control, before: Value, made: Instr, head: int, invariant: bool) -> str | None:
-    if isinstance(made, (ir.Binary, ir.Inplace)) and any(_is(flow, s, head, 0) for s in (made.left, made.right)):
+    if isinstance(made, ir.Operator) and any(_is(flow, s, head, 0) for s in (made.left, made.right)):
         other = made.right if _is(flow, made.left, head, 0) else made.left
         if all(isinstance(o, (Container, Tup)) for o in (*before, *flow.view.value(other))) and made.operator == "+":
             return "it grows" if flow.view.value(other) else None
@@ -242,7 +242,7 @@ def _mentions(flow: Control, slot: int, head: int) -> bool:
     if _is(flow, slot, head, 0):
         return True
     made = flow.view.definition(slot)
-    if not isinstance(made, (ir.List, ir.Tuple)):
+    if not isinstance(made, ir.Sequence):
         return False
     return len(made.elements) > 1 and any(_is(flow, part, head, 0) for part, _ in made.elements)
 

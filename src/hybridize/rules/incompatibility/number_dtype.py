@@ -20,7 +20,7 @@ _DTYPES: Final = {"int": "int32", "float": "float32"}
 _PYTHON_FLOAT: Final = "python float"
 
 
-def operator(view: FrameView, instr: ir.Binary | ir.Inplace | ir.Compare) -> Iterator[Hit]:
+def operator(view: FrameView, instr: ir.Operator | ir.Compare) -> Iterator[Hit]:
     """`x * int(t)` where x is a float tensor; `int(t) * 0.5`."""
     yield from _check(view, instr, instr.left, instr.right)
 
@@ -90,7 +90,7 @@ def _dtype(view: FrameView, slot: int, depth: int) -> str | None:
         return _dtype(view, made.source, depth - 1)
     if isinstance(made, ir.Iter):
         return _counted(view, made)
-    if isinstance(made, (ir.Binary, ir.Inplace)):
+    if isinstance(made, ir.Operator):
         return _computed(view, made, depth)
     if isinstance(made, ir.Phi):
         return _DTYPES.get(next(iter(kinds)))
@@ -108,7 +108,7 @@ def _counted(view: FrameView, made: ir.Iter) -> str | None:
     return dtypes.pop() if len(dtypes) == 1 else None
 
 
-def _computed(view: FrameView, made: ir.Binary | ir.Inplace, depth: int) -> str | None:
+def _computed(view: FrameView, made: ir.Operator, depth: int) -> str | None:
     parts = [s for s in (made.left, made.right) if number(view, s)]
     dtypes = {_dtype(view, s, depth - 1) for s in parts}
     if len(dtypes) != 1:

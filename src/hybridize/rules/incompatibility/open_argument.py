@@ -24,9 +24,8 @@ from hybridize.tracing.results import returns
 from hybridize.tracing.values import argument, arguments, uses
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
-#: Values that come from others, whole or in part, by these operations alone.
-_MOVES: Final = frozenset({ir.Refine, ir.Phi})
-_DERIVES: Final = _MOVES | {ir.Binary, ir.Inplace, ir.Unary, ir.Item, ir.Iter, ir.Unpack, ir.List, ir.Tuple}
+#: What gives values that come from others, whole or in part.
+_DERIVES: Final = (ir.Passing, ir.Operator, ir.Unary, ir.Item, ir.Iter, ir.Unpack, ir.Sequence)
 _FAR: Final = 24
 _MAPPINGS: Final = ("items", "keys", "values")
 #: Built-in functions that go through what they are given in Python.
@@ -80,7 +79,7 @@ def _bits(view: FrameView, slot: int, *, whole: bool) -> int:
         made = index.definitions.get(each)
         if made is not None and whole and isinstance(made, ir.Refine) and _is_shown_other(view, made):
             continue
-        if made is not None and type(made) in (_MOVES if whole else _DERIVES) and _may_be(view.value(each)):
+        if made is not None and isinstance(made, ir.Passing if whole else _DERIVES) and _may_be(view.value(each)):
             todo += [made.source] if isinstance(made, ir.Item) else operands(made)
     return found
 
@@ -234,7 +233,7 @@ def result(function: FunctionView) -> Iterator[Hit]:
     for view in function.views():
         for instr in returns(view.frame, view):
             made = view.definition(instr.value)
-            shown = [slot for slot, _ in made.elements] if isinstance(made, (ir.Tuple, ir.List)) else []
+            shown = [slot for slot, _ in made.elements] if isinstance(made, ir.Sequence) else []
             for slot in (instr.value, *shown):
                 needs = _derived(view, slot, whole=True) & ~OPERATION
                 unknown = any(isinstance(o, Unknown) for o in view.value(slot))

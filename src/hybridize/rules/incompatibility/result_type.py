@@ -81,7 +81,7 @@ def _is_steady_rate(view: FrameView, slot: int, part: Part) -> bool:
     """Whether a part is an optimizer's learning rate, which nothing in the program changes: its value is enough."""
     made = view.definition(slot)
     for key in part.path:
-        if not isinstance(made, (ir.Dict, ir.Tuple, ir.List)):
+        if not isinstance(made, (ir.Sequence, ir.Dict)):
             return False
         if isinstance(made, ir.Dict):
             inner = [
@@ -163,7 +163,7 @@ def _neutral(view: FrameView, use: Instr, slot: int, part: Part, exact: bool) ->
             return use.index == slot and part.kind == "int"
         if isinstance(use, ir.Format):
             return part.kind == "int" or _has_spec(view, use)
-    if isinstance(use, (ir.Binary, ir.Compare, ir.Inplace)):
+    if isinstance(use, (ir.Operator, ir.Compare)):
         return _neutral_operand(view, use, slot, part)
     return False
 
@@ -186,7 +186,7 @@ def _neutral_call(view: FrameView, use: ir.Call, slot: int, part: Part, exact: b
     return all(n.startswith(TENSOR_LIBRARIES) for n in names)
 
 
-def _neutral_operand(view: FrameView, use: ir.Binary | ir.Compare | ir.Inplace, slot: int, part: Part) -> bool:
+def _neutral_operand(view: FrameView, use: ir.Operator | ir.Compare, slot: int, part: Part) -> bool:
     other = view.value(use.right if use.left == slot else use.left)
     if not other:
         return False

@@ -16,7 +16,7 @@ from hybridize.tracing.tapes import opening_tapes
 from hybridize.tracing.views import FunctionView, ProjectView
 
 _SCALES: Final = frozenset({"*", "/"})
-_Scaling: TypeAlias = ir.Binary | ir.Inplace
+_Scaling: TypeAlias = ir.Operator
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

@@ -66,7 +66,7 @@ def _inside(view: FrameView, slot: int, depth: int) -> int:
     if slot < 0:
         return 0
     made = view.definition(slot)
-    if isinstance(made, (ir.List, ir.Tuple)) and depth:
+    if isinstance(made, ir.Sequence) and depth:
         found = 0
         for part, _ in made.elements:
             found |= _inside(view, part, depth - 1)

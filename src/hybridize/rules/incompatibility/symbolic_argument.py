@@ -90,7 +90,7 @@ def _has_symbolic(frame: Frame) -> bool:
 
 def _is_source(frame: Frame, made: Instr | None) -> bool:
     """Whether an instruction brings what it gives, rather than to derive it from what the function has."""
-    if made is None or isinstance(made, (ir.Attr, ir.Global, ir.Cell)):
+    if made is None or isinstance(made, (ir.Outer, ir.Attr)):
         return True
     if not isinstance(made, ir.Call) or any(how is How.KERAS for _, how in callees_at(frame, made.position)):
         return False

@@ -90,11 +90,11 @@ def _first_of_pairs(view: FrameView, slot: int) -> int:
     made = view.definition(slot)
     if isinstance(made, ir.Call):
         return inside(view, argument(made, 0)) if "builtins.zip" in view.names(made.function) else 0
-    pairs = [part for part, _ in made.elements] if isinstance(made, (ir.List, ir.Tuple)) else []
+    pairs = [part for part, _ in made.elements] if isinstance(made, ir.Sequence) else []
     pairs += [each.value for each in index_of(view.code).of(ir.Append) if each.owner == slot]
     needs = 0
     for pair in map(view.definition, pairs):
-        if isinstance(pair, (ir.Tuple, ir.List)) and pair.elements:
+        if isinstance(pair, ir.Sequence) and pair.elements:
             needs |= inside(view, pair.elements[0][0])
     return needs
 

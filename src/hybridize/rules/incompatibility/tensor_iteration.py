@@ -91,7 +91,7 @@ def _unpacks(view: FrameView, instr: ir.Unpack) -> bool:
     return False
 
 
-def display(view: FrameView, instr: ir.List | ir.Tuple) -> Iterator[Hit]:
+def display(view: FrameView, instr: ir.Sequence) -> Iterator[Hit]:
     """`[*t, 1]`."""
     for slot, starred in instr.elements:
         if starred:

@@ -107,7 +107,7 @@ def _length(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
 
 def _wants_number(view: FrameView, use: Instr, slot: int) -> bool:
     """Whether an operation takes a Python number where it does not take a tensor of int32."""
-    if not isinstance(use, (ir.Binary, ir.Inplace)):
+    if not isinstance(use, ir.Operator):
         return False
     others = [o for s in (use.left, use.right) if s != slot for o in view.value(s)]
     if any(isinstance(o, (Lit, Prim)) and o.kind == "float" for o in others):

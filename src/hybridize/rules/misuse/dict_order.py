@@ -86,7 +86,7 @@ def _follow(view: FrameView, name: str, slots: dict[int, tuple[bool, Place | Non
                 for made in uses(view, use.target):
                     if isinstance(made, ir.Call) and made.function == use.target:
                         trail.add(made.target, made.position)
-            elif isinstance(use, (ir.List, ir.Tuple)) and (slot, True) in use.elements:
+            elif isinstance(use, ir.Sequence) and (slot, True) in use.elements:
                 trail.add(use.target, taken or use.position)
             elif isinstance(use, ir.Return) and listed:
                 trail.gives = trail.gives or taken
@@ -222,10 +222,7 @@ def _order_matters(view: FrameView, loop: ir.Loop) -> bool:
     inside = list(instructions(loop.body))
     carried = [use for phi in loop.phis for use in uses(view, phi.target)]
     places = {id(instr) for instr in inside}
-    if any(
-        id(use) in places and not (isinstance(use, (ir.Binary, ir.Inplace)) and use.operator in ("+", "+="))
-        for use in carried
-    ):
+    if any(id(use) in places and not (isinstance(use, ir.Operator) and use.operator in ("+", "+=")) for use in carried):
         return True
     frame = view.frame
     gathers = any(isinstance(i, ir.Append) for i in inside)

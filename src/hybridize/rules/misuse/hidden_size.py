@@ -99,7 +99,7 @@ def _counts(index: Index, use: Instr) -> bool:
     if isinstance(use, ir.Call):
         called = index.source(use.function)
         return isinstance(called, ir.Global) and called.name == "range"
-    return isinstance(use, (ir.Binary, ir.Inplace))
+    return isinstance(use, ir.Operator)
 
 
 def _built(function: FunctionView) -> Iterator[Hit]:

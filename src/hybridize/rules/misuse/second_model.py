@@ -165,7 +165,7 @@ def _maker(caller: Frame, slot: int) -> Instr | None:
         return _maker(caller, made.source)
     if isinstance(made, ir.Unpack) and made.star < 0:
         display = definitions(caller.code).get(made.source)
-        if isinstance(display, (ir.Tuple, ir.List)) and len(display.elements) == len(made.targets):
+        if isinstance(display, ir.Sequence) and len(display.elements) == len(made.targets):
             return definitions(caller.code).get(display.elements[made.targets.index(slot)][0])
     return made
 

@@ -55,7 +55,7 @@ def _is_constant(view: FrameView, slot: int, depth: int = _DEPTH) -> bool:
     A tensor from elsewhere is an input of the graph.
     """
     made = index_of(view.code).source(slot) if slot >= 0 and depth else None
-    if isinstance(made, (ir.List, ir.Tuple)):
+    if isinstance(made, ir.Sequence):
         return all(not starred and _is_constant(view, each, depth - 1) for each, starred in made.elements)
     if isinstance(made, ir.Call) and set(view.names(made.function)) & _CONSTANTS:
         return all(_is_constant(view, each, depth - 1) for each in arguments(made))

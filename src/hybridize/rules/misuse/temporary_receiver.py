@@ -124,7 +124,7 @@ def _fresh(frame: Frame, slot: int, depth: int) -> bool:
         return bool(depth) and all(_fresh(frame, each, depth - 1) for _, each in made.incoming)
     if isinstance(made, ir.Item) and depth:
         shown = definitions(frame.code).get(made.source)
-        if not isinstance(shown, (ir.List, ir.Tuple)) or made.source in frame.code.slot_names:
+        if not isinstance(shown, ir.Sequence) or made.source in frame.code.slot_names:
             return False
         return all(_fresh(frame, each, depth - 1) for each, _ in shown.elements)
     if not isinstance(made, ir.Call):

@@ -167,7 +167,7 @@ def _is_kept(project: ProjectView, frames: list[Frame], code: Code, *, returned:
             stored = -1
             if isinstance(instr, (ir.Return, ir.SetAttr, ir.SetItem)):
                 stored = instr.value if returned or not isinstance(instr, ir.Return) else -1
-            elif isinstance(instr, (ir.SetGlobal, ir.SetCell)) and _outlives(frame.code, instr):
+            elif isinstance(instr, ir.SetOuter) and _outlives(frame.code, instr):
                 stored = instr.value
             elif isinstance(instr, ir.Call) and len(instr.arguments) == _SET and _sets_attribute(frame, instr):
                 stored = instr.arguments[2][0]
@@ -185,7 +185,7 @@ def _sets_attribute(frame: Frame, call: ir.Call) -> bool:
     return any(isinstance(o, Lib) and o.name == "builtins.setattr" for o in frame.vals[call.function] or ())
 
 
-def _outlives(code: Code, instr: ir.SetGlobal | ir.SetCell) -> bool:
+def _outlives(code: Code, instr: ir.SetOuter) -> bool:
     """Whether an instruction writes a global, or a variable of a function around this one (`nonlocal`)."""
     if isinstance(instr, ir.SetGlobal):
         return code.kind != "module"
