@@ -79,7 +79,7 @@ def test_what_is_unchanged_is_not_analyzed_again(project: Path, store: Store, an
 
 
 CHANGES: dict[str, tuple[Callable[[Path], object], Config, list[str]]] = {
-    "one file": (lambda p: (p / "one.py").write_text(STEP + "\n"), Config(), ["one.py"]),
+    "one file": (lambda p: (p / "one.py").write_text(STEP + "step(1.0)\n"), Config(), ["one.py"]),
     "a file that another imports": (
         lambda p: (p / "help.py").write_text("def f():\n    return 2\n"),
         Config(),

@@ -312,7 +312,7 @@ class _Chooser:
         return status_of(facts, "covered", f"{said}: no graph in a graph takes one after the other", (here,))
 
     def _is_tested(self, code: Code) -> bool:
-        return not self.all_safe and self.basis.roles.is_test(code.path)
+        return self.basis.roles.is_test(code.path)
 
     def _no_gain(self, code: Code, facts: FunctionFacts, work: Work | None) -> Status | None:
         """Why nothing shows that a conversion pays."""

@@ -110,7 +110,7 @@ def _looks(view: FrameView, saves: bool) -> Iterator[tuple[set[_Seen], Evidence]
     index = index_of(view.code)
     for name in index.attributes.keys() & _LOST:
         for instr in index.attributes[name]:
-            yield _codes(view.value(instr.owner), 0), _said(view, instr, f"reads its `{name}`")
+            yield _codes(_held_there(view, instr.owner), 0), _said(view, instr, f"reads its `{name}`")
     for call in index.of(ir.Call):
         for name in view.names(call.function):
             if name in _LOOKING:
@@ -120,7 +120,7 @@ def _looks(view: FrameView, saves: bool) -> Iterator[tuple[set[_Seen], Evidence]
 
 
 def _asked(view: FrameView, instr: ir.Call, name: str) -> Iterator[tuple[set[_Seen], Evidence]]:
-    first = view.value(instr.arguments[0][0]) if instr.arguments else frozenset()
+    first = _held_there(view, instr.arguments[0][0]) if instr.arguments else frozenset()
     if name in _ASKING:
         yield _codes(first, 0), _said(view, instr, f"`{name}` {_ASKING[name]}")
     elif name in _PICKLING:
@@ -141,6 +141,20 @@ def _asked(view: FrameView, instr: ir.Call, name: str) -> Iterator[tuple[set[_Se
         lost = sorted(str(o.const) for o in wanted if isinstance(o, Lit) and o.const in _LOST)
         if lost:
             yield _codes(first, 0), _said(view, instr, f"reads its `{lost[0]}`")
+
+
+def _held_there(view: FrameView, slot: int) -> Value:
+    """What a slot holds: of an argument of the function around what any of its calls has, though nobody goes on there.
+
+    A decorator's wrapper is code of each function that it is made for, and runs when that is called.
+    """
+    value, made, outer = view.value(slot), index_of(view.code).source(slot), view.code.parent
+    while isinstance(made, ir.Cell) and outer is not None and made.name not in outer.cells:
+        outer = outer.parent
+    if not isinstance(made, ir.Cell) or outer is None:
+        return value
+    places = [i for i, param in enumerate(outer.params) if param.name == made.name]
+    return value.union(*(frame.args[i] for frame in view.project.solution.frames.get(outer, ()) for i in places))
 
 
 def _given(view: FrameView, instr: ir.Call, name: str) -> Iterator[tuple[set[_Seen], Evidence]]:

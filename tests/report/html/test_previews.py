@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridize import check
+from hybridize.decide.model import Action
 from hybridize.fixing.previews import previews
 from hybridize.rewrite.compose import edits_between
 from hybridize.rewrite.model import apply_edits
@@ -39,10 +40,11 @@ def test_each_change_has_its_own_diff() -> None:
 
 
 def test_repairs_are_shown_though_they_are_not_made() -> None:
-    found = previews(check(EXAMPLE))
-    repaired = found.keys() - {"classifier.train:Trainer.train_step", "classifier.augment:fade_in"}
-    assert len(repaired) == 1
-    assert all(changed(found[name]) for name in repaired)
+    report = check(EXAMPLE.parent / "naive_training")
+    found = previews(report)
+    made = {f.facts.id for f in report.functions if f.decision.action is not Action.KEEP}
+    assert found.keys() - made
+    assert all(changed(found[name]) for name in found.keys() - made)
 
 
 def test_a_step_outside_of_functions_is_there_by_its_place(tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Lib, Lit, Obj, Prim
 from hybridize.facts.callgraph import has_own_gradient
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.views import FrameView
+from hybridize.tracing.views import FrameView, FunctionView
 
 #: What Python cannot use any more once it is a tensor; a float is computed with as before.
 _USED: Final = frozenset({"int", "bool", "str"})
@@ -21,6 +22,21 @@ def frame(view: FrameView) -> Iterator[Hit]:
             if any(map(_is_lost, value)):
                 said = f"`{param.name}` gets a Python value, of which `tf.custom_gradient` makes a tensor in a graph"
                 yield Hit(view.code.position, said)
+
+
+def root(function: FunctionView) -> Iterator[Hit]:
+    """Parameters that a graph of the function itself passes by keyword, or by their defaults, which no call need."""
+    for param in function.code.params if has_own_gradient(function.code) else ():
+        if param.kind == "keyword":
+            said = f"a graph passes `{param.name}` by keyword, which `tf.custom_gradient` takes in eager code alone"
+            yield Hit(function.code.position, said)
+        elif param.has_default and not _is_float(param.default):
+            said = f"a graph passes the default of `{param.name}`, of which `tf.custom_gradient` makes a tensor"
+            yield Hit(function.code.position, said)
+
+
+def _is_float(default: ast.expr | None) -> bool:
+    return isinstance(default, ast.Constant) and isinstance(default.value, float)
 
 
 def _is_lost(obj: Obj) -> bool:
@@ -37,8 +53,12 @@ RULE = Rule(
     act="keep the value out of the arguments: define the function with the gradient inside of one that takes it",
     details="""Eagerly `tf.custom_gradient` hands all arguments on as they are. In a graph it makes a tensor of each, of
 numbers, flags and names as well: `range(n)`, `if flag` and shapes then raise or decide otherwise, and what is no
-tensor, as a class of NumPy, raises at once. Let a function that takes such values define the one with the gradient.""",
+tensor, as a class of NumPy, raises at once. Let a function that takes such values define the one with the gradient.
+
+Where the function itself becomes a graph, its defaults are passed as well (`name=None` raises), and parameters behind
+`*` by keyword, which is refused. A call of it within a graph passes what the code passes.""",
     frame=frame,
+    root=root,
     bad=(
         Example(
             """\
@@ -68,8 +88,39 @@ r1 = target(tf.constant([1.0, 2.0]))
 """,
             line=3,
         ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.custom_gradient
+def target(x, factor, name=None):
+    return tf.multiply(x, factor, name=name), lambda g: (g * factor, None)
+r1 = target(tf.constant([1.0, 2.0]), 3.0)
+""",
+            line=3,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.custom_gradient
+def target(x, *, factor=2.0):
+    return x * factor, lambda g: g * factor
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=3,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.custom_gradient
+def scaled(x, factor, name=None):
+    return tf.multiply(x, factor, name=name), lambda g: (g * factor, None)
+def target(x):
+    return scaled(x, 3.0)
+r1 = target(tf.constant([1.0, 2.0]))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf
@@ -98,7 +149,7 @@ r1 = target(tf.constant([1.0, 2.0]), 0.5)
 """
         ),
     ),
-    known_problems="""Keywords, which `tf.custom_gradient` refuses in graphs, are not looked at; a whole number that
-only TensorFlow computes with does no harm, and is told of all the same.""",
+    known_problems="""Keywords in calls, which `tf.custom_gradient` refuses in graphs, are not looked at; a whole
+number that only TensorFlow computes with does no harm, and is told of all the same.""",
     reference="TensorFlow's documentation of tf.custom_gradient; measured with 2.15 and 2.21",
 )
