@@ -357,8 +357,8 @@ def _bundles(
     from hybridize.repairs.collect import Repairs
 
     found = Repairs(project, broken)
-    offered = ((view.code in vain, found.bundle(view, hits)) for view, hits in broken)
-    bundles = [each for idle, each in offered if each is not None and (each.is_step or not idle)]
+    asked = ((view, hits) for view, hits in broken if view.code not in vain)
+    bundles = [bundle for view, hits in asked if (bundle := found.bundle(view, hits)) is not None]
     parts = [bundle for hit in steps if (bundle := found.suggested(hit)) is not None]
     return sorted(_joined(bundles, parts), key=lambda bundle: bundle.precedence)
 

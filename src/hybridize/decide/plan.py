@@ -167,11 +167,13 @@ class _Chooser:
         elif report.facts.mode is Mode.EAGER and report.facts.candidate and share >= MOSTLY:
             # What keeps it eager matters less: it is part of a graph, or of what is to be one.
             report = replace(report, statuses=(*report.statuses, self.coverage.status(code, report.facts, share)))
-            self.vain |= set() if self.all_safe else {code}
         elif not self.all_safe and report.facts.mode is Mode.EAGER and report.facts.candidate:
             report = replace(report, statuses=(*report.statuses, *self._no_loss(code, report.facts, share)))
         elif report.facts.mode is Mode.HYBRID and report.facts.candidate:
             report = replace(report, statuses=(*report.statuses, *self._idle(code, report.facts, share)))
+        eager = report.facts.mode is Mode.EAGER and report.decision.action is Action.KEEP
+        if eager and report.facts.candidate and not self.all_safe and self._is_vain(code, report.facts, share):
+            self.vain.add(code)
         stays_hybrid = report.facts.mode is Mode.HYBRID and report.decision.action is not Action.CONVERT_TO_EAGER
         self.graphs[code] = 1.0 if stays_hybrid else share
         return report
@@ -218,16 +220,19 @@ class _Chooser:
         work = self.basis.benefits.work(self.basis.frames.get(code, []))
         return work is not None and self.worth.against(code, facts, share, work) is None
 
+    def _is_vain(self, code: Code, facts: FunctionFacts, share: float) -> bool:
+        """Whether a function that something keeps eager would stay so without it, whatever it computes."""
+        work = self.basis.benefits.work(self.basis.frames.get(code, []))
+        return self.worth.apart(code, facts, share) is not None or (
+            work is not None and self.worth.seldom(code, facts, work, work.eager) is not None
+        )
+
     def _no_loss(self, code: Code, facts: FunctionFacts, share: float) -> tuple[Status, ...]:
         """Says of a function that stays eager for another reason that nothing is lost by it, where that is sure."""
         work = self.basis.benefits.work(self.basis.frames.get(code, []))
-        if self.worth.apart(code, facts, share) or (
-            work is not None and self.worth.seldom(code, facts, work, work.eager)
-        ):
-            self.vain.add(code)
-        if not is_counted(work, facts) or self.worth.session(code, facts):
+        if not is_counted(work, facts):
             return ()
-        reason = self.worth.against(code, facts, share, work)
+        reason = None if self.worth.session(code, facts) else self.worth.against(code, facts, share, work)
         return () if reason is None else (replace(reason, message=f"{_EVEN_SO}: {reason.message}"),)
 
     def _idle(self, code: Code, facts: FunctionFacts, share: float) -> tuple[Status, ...]:

@@ -48,7 +48,7 @@ from hybridize.library import costs, registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
-from hybridize.program.operands import operands
+from hybridize.program.operands import arguments, operands
 from hybridize.records import dataclass, replace
 from hybridize.source import Role, Roles
 
@@ -153,7 +153,7 @@ class Removals:
             calls = index_of(code).of(ir.Call)
             for frame in frames:
                 for instr in calls:
-                    for slot in (*[slot for slot, _ in instr.arguments], *[slot for _, slot in instr.keywords]):
+                    for slot in arguments(instr):
                         value = frame.vals[slot]
                         if not value:
                             continue

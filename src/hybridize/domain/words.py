@@ -28,5 +28,3 @@ ELEMENTWISE: Final = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 #: Methods of lists that add to them, and those of dictionaries that give views.
 APPENDS: Final = frozenset({"append", "extend", "insert"})
 VIEWS: Final = frozenset({"items", "keys", "values"})
-#: Under which the namespace of a command line keeps what an empty command line gives.
-DEFAULTS: Final = "$defaults"

@@ -15,6 +15,7 @@ from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code
+from hybridize.program.operands import arguments
 
 
 def components(frames: Iterable[Frame], known: Collection[Frame] = ()) -> list[list[Frame]]:
@@ -138,7 +139,7 @@ def _is_mapped(frame: Frame, position: int, code: Code) -> bool:
         if any(denotes(obj, code) for obj in called):
             return False
         if any(isinstance(o, Bound) and isinstance(o.receiver, Stream) and o.receiver.is_data for o in called):
-            slots = [slot for slot, _ in call.arguments] + [slot for _, slot in call.keywords]
+            slots = arguments(call)
             given = given or any(denotes(obj, code) for slot in slots for obj in frame.vals[slot] or ())
     return given
 

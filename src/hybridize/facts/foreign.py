@@ -23,7 +23,7 @@ from hybridize.library.python.packages import MODULES
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Code, Instr
-from hybridize.program.operands import operands
+from hybridize.program.operands import arguments, operands
 from hybridize.regex import regex
 
 #: What an unknown value is called that comes of a call of another package, and one that an object of it has.
@@ -159,7 +159,7 @@ def _is_operand(frame: Frame, position: int) -> bool:
 
 def _gets_tensor(frame: Frame, call: ir.Call, *, unknown: bool = False) -> bool:
     """Whether some argument is or holds a tensor, or with `unknown` what nobody knows."""
-    slots = [slot for slot, _ in call.arguments] + [slot for _, slot in call.keywords]
+    slots = arguments(call)
     return any(
         (isinstance(obj, Tensor) and obj.kind != NDARRAY) or (unknown and isinstance(obj, Unknown))
         for slot in slots

@@ -16,7 +16,7 @@ from hybridize.library.dialect import KEEP, LENGTHEN
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import NO_SLOT, Instr
-from hybridize.program.operands import joined, operands
+from hybridize.program.operands import arguments, joined, operands
 
 #: What an end of a slice is kept within its bounds by.
 _BOUNDS: Final = frozenset({"builtins.min", "builtins.max"})
@@ -100,7 +100,7 @@ def _grown_parameter(frame: Frame, slot: int, depth: int) -> Evidence | None:
 def _own_growth(frame: Frame, ways: Iterable[int], start: int) -> Evidence | None:
     """Where what a turn gives on is what it got, made longer."""
     for call in _lengthenings(frame, ways):
-        parts = [slot for slot, _ in call.arguments] + [slot for _, slot in call.keywords]
+        parts = arguments(call)
         for display in map(index_of(frame.code).source, tuple(parts)):
             if isinstance(display, ir.Sequence):
                 parts += [slot for slot, _ in display.elements]

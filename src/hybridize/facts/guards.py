@@ -19,7 +19,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Block, Code, Instr
-from hybridize.program.operands import written
+from hybridize.program.operands import arguments, written
 from hybridize.records import dataclass, field
 
 #: Changes that come out the same: state that is made when it is not there yet; a constant that is always the same.
@@ -126,10 +126,10 @@ def _put(instr: Instr) -> list[int]:
     match instr:
         case ir.SetAttr() | ir.SetItem() | ir.Put():
             return [instr.value]
-        case ir.SetGlobal() | ir.SetCell() | ir.Append():
+        case ir.SetOuter() | ir.Append():
             return [instr.value]
         case ir.Call():
-            return [slot for slot, _ in instr.arguments] + [slot for _, slot in instr.keywords]
+            return arguments(instr)
     return []
 
 
@@ -247,7 +247,7 @@ def _reads(code: Code, slot: int) -> Iterator[str]:
             case ir.Attr():
                 yield instr.name
                 todo.append(instr.owner)
-            case ir.Global() | ir.Cell():
+            case ir.Outer():
                 yield instr.name
             case ir.Refine():
                 todo.append(instr.source)
@@ -319,7 +319,7 @@ def _named_by(code: Code, block: list[Instr]) -> Iterator[str]:
         match instr:
             case ir.SetAttr():
                 yield instr.name
-            case ir.SetGlobal() | ir.SetCell():
+            case ir.SetOuter():
                 yield instr.name
             case ir.SetItem():
                 yield from _reads(code, instr.owner)

@@ -16,6 +16,7 @@ from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program import ir
 from hybridize.program.index import index_of
+from hybridize.program.operands import arguments
 
 #: The methods of a model that run it in a graph, unless `compile` was told otherwise.
 _LOOPS: Final = frozenset(
@@ -101,5 +102,5 @@ def _is_eager(model: Obj) -> bool:
 
 
 def _gets_symbolic(frame: Frame, instr: ir.Call) -> bool:
-    given = [slot for slot, _ in instr.arguments] + [slot for _, slot in instr.keywords]
+    given = arguments(instr)
     return any(isinstance(o, Tensor) and o.kind == SYMBOLIC for slot in given for o in frame.vals[slot] or ())

@@ -33,6 +33,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.index import instructions as instructions  # for those who ask for both
 from hybridize.program.ir import Code, Instr
+from hybridize.program.operands import arguments
 
 _FRESH: Final = frozenset({ir.Binary, ir.Unary, ir.Compare, ir.Tuple, ir.List, ir.Set, ir.Dict, ir.Format, ir.Slice})
 #: Methods and functions whose result may share memory with their receiver or argument.
@@ -306,7 +307,7 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
             return [made.owner] if isinstance(made, ir.Attr) else None
     elif called_as == _GRAPH and index == 0:
         return _receiver_of_graph(frame, instr, func)
-    elif _runs_replicas(func):
+    elif any(name.startswith(STRATEGIES) for name in owners(func)):  # `run` of one
         return _given_to_replicas(frame, instr, callee, index)
     elif called_as != _ITSELF:
         # An object that is called is the receiver itself; what a layer is given may be made a tensor on the way.
@@ -315,14 +316,14 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
     if index < offset:
         return []
     if param.kind in ("varargs", "kwargs"):
-        return [slot for slot, _ in instr.arguments] + [slot for _, slot in instr.keywords]
+        return arguments(instr)
     return [instr.arguments[index - offset][0]] if index - offset < len(instr.arguments) else None
 
 
-def _runs_replicas(func: Value) -> bool:
-    """Whether it is `run` of a strategy."""
-    receivers = (o.receiver for o in func if isinstance(o, Bound))
-    return any(isinstance(o, LibInst) and o.cls.startswith(STRATEGIES) for o in receivers)
+def owners(value: Value) -> list[str]:
+    """The library classes of the objects whose methods a value may be."""
+    receivers = (obj.receiver for obj in value if isinstance(obj, Bound))
+    return [obj.cls for obj in receivers if isinstance(obj, LibInst)]
 
 
 def _given_to_replicas(frame: Frame, instr: ir.Call, callee: Frame, index: int) -> list[int] | None:

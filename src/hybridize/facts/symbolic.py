@@ -37,7 +37,7 @@ from hybridize.library.dialect import STATIC_QUESTIONS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
-from hybridize.program.operands import operands
+from hybridize.program.operands import arguments, operands
 
 OPERATION: Final = 1
 CLOSURE: Final = 2
@@ -332,8 +332,8 @@ class Symbolic:
 
     def _fill(self, frame: Frame, masks: dict[int, int], instr: ir.Call, callees: list[Frame]) -> None:
         """What functions of the project store in an object or list that this code has got from a call, or has made."""
-        given = [self._receiver(frame, instr.function), *(slot for slot, _ in (*instr.arguments,))]
-        filled = {self._owned(frame, slot) for slot in (*given, *(slot for _, slot in instr.keywords)) if slot >= 0}
+        given = [self._receiver(frame, instr.function), *arguments(instr)]
+        filled = {self._owned(frame, slot) for slot in given if slot >= 0}
         filled.discard(-1)
         for callee in callees if filled else ():
             stored = self.lift(frame, instr.position, callee, self.stored(callee))
@@ -348,12 +348,12 @@ class Symbolic:
             self._stores[frame] = 0  # of a recursive call
             masks, index = self._frame(frame), index_of(frame.code)
             found = 0
-            for store in (*index.of(ir.SetAttr, ir.SetItem), *index.of(ir.Append, ir.Put)):
+            for store in index.of(ir.SetAttr, ir.SetItem, ir.Append, ir.Put):
                 found |= masks.get(store.value, 0)
             for call in index.of(ir.Call):
                 receiver = self._receiver(frame, call.function)
                 if receiver >= 0 and any(isinstance(o, Container) for o in frame.vals[receiver] or ()):
-                    for slot in (*(slot for slot, _ in call.arguments), *(slot for _, slot in call.keywords)):
+                    for slot in arguments(call):
                         found |= masks.get(slot, 0)
                 for callee, how in callees_at(frame, call.position):
                     if how in DIRECT and callee is not frame:

@@ -7,12 +7,17 @@ from typing import Any, Final, TypeAlias
 
 from hybridize.closure import closure
 from hybridize.program.instruction import Block, Instr
-from hybridize.program.ir import OPERATIONS, Handler, Passing, Phi
+from hybridize.program.ir import OPERATIONS, Call, Handler, Passing, Phi
 
 
 def operands(instr: Instr | Handler) -> list[int]:
     """The slots that an instruction reads; those of the blocks in it not counted."""
     return _READS[type(instr)](instr)
+
+
+def arguments(call: Call) -> list[int]:
+    """The slots of a call's arguments."""
+    return [*(slot for slot, _ in call.arguments), *(slot for _, slot in call.keywords)]
 
 
 def joined(instr: Instr | None) -> list[int]:

@@ -13,6 +13,7 @@ from hybridize.facts.origins import passed_slots
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
+from hybridize.program.operands import arguments
 from hybridize.records import dataclass, field
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.edits import NewImport, Place, TextEdit
@@ -273,7 +274,7 @@ def _refused() -> NotOffered:
 def _operands(instr: ir.Operator | ir.Call | ir.Compare) -> list[int]:
     if not isinstance(instr, ir.Call):
         return [instr.left, instr.right]
-    return [slot for slot, _ in instr.arguments] + [slot for _, slot in instr.keywords]
+    return arguments(instr)
 
 
 def _parameter(code: Code, slot: int) -> int | None:

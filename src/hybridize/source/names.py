@@ -54,10 +54,15 @@ def module_name(relative: str, src_roots: Sequence[str] = (), root_name: str = _
 
 def _is_empty(file: FileRef) -> bool:
     """Whether a file is there, and has nothing but comments."""
+    text = _text(file)
+    return text is not None and not re.sub(r"(?m)#.*$", "", text).strip()
+
+
+def _text(file: FileRef) -> str | None:
     try:
-        return not re.sub(r"(?m)#.*$", "", Path(file.path).read_text(encoding="utf-8", errors="replace")).strip()
+        return Path(file.path).read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return False
+        return None
 
 
 def _strip_suffix(relative: str) -> str:
@@ -238,10 +243,7 @@ class ImportTable:
 
     def _imports(self, file: FileRef, name: str) -> bool:
         """Whether a file is empty, or imports something by a top-level name."""
-        try:
-            text = Path(file.path).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return True
+        text = _text(file) or ""
         return not text.strip() or re.search(rf"^\s*(?:import|from)\s+{re.escape(name)}\b", text, re.M) is not None
 
     def _may_mean_itself(self, origin: ModuleInfo, place: str, tail: str) -> bool:

@@ -106,7 +106,7 @@ def _is_held(frame: Frame, slot: int, written: tuple[int, str], depth: int = _DE
             return _is_held(frame, made.source, written, depth - 1)
         case ir.Binary() if made.operator == "+":
             return all(_is_held(frame, s, written, depth - 1) for s in (made.left, made.right))
-        case ir.List() | ir.Tuple():
+        case ir.Sequence():
             return all(not star and _is_held(frame, s, written, depth - 1) for s, star in made.elements)
         case ir.Dict():
             return not made.entries

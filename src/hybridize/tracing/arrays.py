@@ -16,6 +16,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr
+from hybridize.program.operands import arguments
 
 _STEPS: Final = 100  # slots that an array is followed through
 
@@ -84,7 +85,7 @@ class _Search:
         """The calls that are given the array, and keep it as it is: in a field, or for a function inside."""
         index = index_of(frame.code)
         for call in index.of(ir.Call):
-            for each in (*(s for s, _ in call.arguments), *(s for _, s in call.keywords)):
+            for each in arguments(call):
                 if self._is_same(frame, each, slot):
                     for callee, _ in callees_at(frame, call.position):
                         self._kept(frame, call.position, callee, each)

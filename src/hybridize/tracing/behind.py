@@ -17,9 +17,8 @@ from hybridize.library.python.system import lacks
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Block, Instr
-from hybridize.program.operands import operands
+from hybridize.program.operands import arguments, operands
 from hybridize.tracing.failures import failures
-from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 #: Calls are followed so far from a function to what stands before them.

@@ -10,7 +10,7 @@ from hybridize.domain.tensors import NDARRAY, SPARSE, VARIABLE, Shape, is_dynami
 from hybridize.library.dialect import HOST_CALLS
 from hybridize.program import ir
 from hybridize.program.ir import Instr
-from hybridize.program.operands import operands
+from hybridize.program.operands import arguments, operands
 from hybridize.tracing.control import control
 from hybridize.tracing.opened import Dims as Dims
 from hybridize.tracing.opened import OpenView, computed, given_to, indexed, moved, returned
@@ -339,7 +339,7 @@ def _maker(view: FrameView, slot: int) -> ir.Operator | ir.Call | ir.Item | None
 def _operands(view: FrameView, made: ir.Operator | ir.Call | ir.Item) -> Iterator[int]:
     """The slots of the tensors that an operation takes, those in displays of lists included."""
     if isinstance(made, ir.Call):
-        todo = [*(s for s, _ in made.arguments), *(s for _, s in made.keywords)]
+        todo = arguments(made)
         if view.receiver(made.function) >= 0:
             todo.append(view.receiver(made.function))
     elif isinstance(made, ir.Item):

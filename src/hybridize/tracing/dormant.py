@@ -147,7 +147,7 @@ class DormantView(FrameView):
                 return _NO_VALUE.union(*(self._member(o, made) for o in self._at(made.owner, depth)))
             case ir.Call():
                 return _joined(self._called(o) for o in self._at(made.function, depth))
-            case ir.Binary() | ir.Inplace() | ir.Compare():
+            case ir.Operator() | ir.Compare():
                 sides = self._at(made.left, depth) | self._at(made.right, depth)
                 return tensor(DENSE).value if any(map(_is_tensor, sides)) else _NO_VALUE
             case ir.Unary(operand=slot) | ir.Item(source=slot):

@@ -11,8 +11,8 @@ from hybridize.facts.origins import calls_at, definitions
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
+from hybridize.program.operands import arguments
 from hybridize.tracing.loops import runs_often
-from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FunctionView
 
 #: So many calls are enough to say that each traces anew.

@@ -15,8 +15,8 @@ from hybridize.library import registry
 from hybridize.library.dialect import LAYERS
 from hybridize.program import ir
 from hybridize.program.index import index_of
+from hybridize.program.operands import arguments
 from hybridize.records import dataclass
-from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 #: What Keras gives a symbolic tensor to, and builds a part of a functional model.

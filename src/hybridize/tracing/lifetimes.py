@@ -30,11 +30,11 @@ from hybridize.library.dialect import LAYERS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
+from hybridize.program.operands import arguments
 from hybridize.records import dataclass, field
 from hybridize.tracing.comparing import compared
 from hybridize.tracing.loops import runs_in_loop
 from hybridize.tracing.processes import programs
-from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FunctionView, ProjectView
 
 #: So many calls pay for a trace.

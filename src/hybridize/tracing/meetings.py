@@ -12,8 +12,9 @@ from hybridize.domain.objects import Lit, Prim, Tensor, Unknown
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.domain.words import COMPARISONS, ELEMENTWISE
 from hybridize.program import ir
+from hybridize.program.operands import arguments
 from hybridize.records import dataclass
-from hybridize.tracing.values import argument, arguments
+from hybridize.tracing.values import argument
 from hybridize.tracing.views import FrameView
 
 OPERATORS: Final = ELEMENTWISE | COMPARISONS | {"@"}

@@ -21,9 +21,9 @@ from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
+from hybridize.program.operands import arguments
 from hybridize.records import dataclass, field
 from hybridize.tracing.building import builder_around
-from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FrameView, ProjectView
 
 _LAYER: Final = "keras.layers.Layer"

@@ -17,7 +17,7 @@ from hybridize.flow.frames import Frame
 from hybridize.library.convert import SHAPE_KIND
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.tracing.values import arguments
+from hybridize.program.operands import arguments
 from hybridize.tracing.views import FunctionView
 
 _CALLS: Final = DIRECT | {How.KERAS}

@@ -16,6 +16,7 @@ from hybridize.facts.model import Evidence, Told
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
+from hybridize.program.operands import arguments
 from hybridize.regex import regex
 from hybridize.tracing.values import argument
 from hybridize.tracing.views import FrameView, ProjectView
@@ -161,7 +162,7 @@ def _given(view: FrameView, instr: ir.Call, name: str) -> Iterator[tuple[set[_Se
     """Functions that Keras is given to keep: it saves them by their class and name."""
     part = name.removeprefix("keras.").partition(".")[0]
     keeps = part in ("layers", "metrics", "initializers", "regularizers") and name.rpartition(".")[2][:1].isupper()
-    slots = [*(slot for slot, _ in instr.arguments), *(slot for _, slot in instr.keywords)] if keeps else []
+    slots = arguments(instr) if keeps else []
     if name == COMPILED:
         slots = [argument(instr, 1, "loss"), argument(instr, 2, "metrics")]
     for slot in slots:

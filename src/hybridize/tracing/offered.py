@@ -19,6 +19,7 @@ from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
+from hybridize.program.operands import joined
 from hybridize.tracing.late import STEPS, is_optimizer
 from hybridize.tracing.meetings import met
 from hybridize.tracing.unseen import Given
@@ -60,13 +61,9 @@ def _may_be_other(view: FrameView, slot: int, dtypes: set[str]) -> bool:
 
 def _passed(view: FrameView, slot: int, places: Mapping[int, int]) -> Iterator[int]:
     """The parameters that a slot holds as they came."""
-    for each, made in index_of(view.code).upstream([slot], _joined, _FAR):
+    for each, made in index_of(view.code).upstream([slot], joined, _FAR):
         if made is None and each in places:
             yield places[each]
-
-
-def _joined(made: ir.Instr) -> tuple[int, ...]:
-    return tuple(slot for _, slot in made.incoming) if isinstance(made, ir.Phi) else ()
 
 
 def _optimizers(view: FrameView, places: Mapping[int, int]) -> Iterator[Evidence]:

@@ -331,7 +331,7 @@ class _Walk:
                 return self._loop(instr)
             case ir.Try():
                 return self._try(instr)
-            case ir.Phi() | ir.Refine():
+            case ir.Passing():
                 return None
         pos = instr.position
         found = self._calls(instr, pos) if pos in self.callees else None

@@ -13,6 +13,7 @@ from hybridize.library.dialect import NUMBERS_ONLY, SHAPES_ONLY
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
+from hybridize.program.operands import arguments
 from hybridize.records import dataclass
 
 #: Constants that tell entries apart: keys of dictionaries, indices, members of sets.
@@ -109,13 +110,13 @@ def _reads(frame: Frame, slot: int) -> Iterator[tuple[Instr, set[int]]]:
 def _counts(frame: Frame, instr: Instr, slots: set[int]) -> bool:
     """Whether an instruction raises where one of some slots holds a dict."""
     match instr:
-        case ir.Binary() | ir.Inplace():
+        case ir.Operator():
             return instr.operator in _ARITHMETIC and not any(
                 isinstance(o, Inst) for slot in (instr.left, instr.right) for o in frame.vals[slot] or ()
             )
         case ir.Call() if instr.function not in slots:
             return _goes_to(frame, instr, NUMBERS_ONLY)
-        case ir.Tuple() | ir.List():
+        case ir.Sequence():
             found = index_of(frame.code).uses.get(instr.target, ())
             return bool(found) and all(isinstance(u, ir.Call) and _goes_to(frame, u, SHAPES_ONLY) for u in found)
     return False
@@ -199,7 +200,7 @@ def _called(frame: Frame, call: ir.Call, whole: Container | Cell) -> Change | No
     """What a call changes: a method of the container, or a function that is given it."""
     method = definitions(frame.code).get(call.function)
     if not isinstance(method, ir.Attr) or not _holds(frame, method.owner, whole):
-        given = (*(s for s, _ in call.arguments), *(s for _, s in call.keywords))
+        given = arguments(call)
         return _ANY if any(_holds(frame, slot, whole) for slot in given) else None
     name = method.name
     if name in _AT_END and _is_list(whole):

@@ -13,11 +13,11 @@ from hybridize.library.dialect import ASSIGNS
 from hybridize.library.failing import assignment_fails, call_fails, inside, item_fails, operator_fails, sizes
 from hybridize.program import ir
 from hybridize.program.ir import Instr
+from hybridize.program.operands import arguments
 from hybridize.records import dataclass
 from hybridize.tracing.control import Control, control
 from hybridize.tracing.dims import unknown_dims
 from hybridize.tracing.structure import Branch, Site, Turning
-from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FrameView
 
 _TRACED: Final = DIRECT | {How.KERAS, How.CALLBACK, How.OPERATOR}

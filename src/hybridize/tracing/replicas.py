@@ -7,13 +7,13 @@ from typing import Final
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import STRATEGIES
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr
 from hybridize.program.operands import joined
 from hybridize.tracing.views import ProjectView
 
-_STRATEGIES: Final = "tf.distribute."
 _RUN: Final = (".run", ".experimental_run_v2")
 _DISTRIBUTES: Final = ("distribute_dataset", "distribute_datasets_from_function")
 #: Those of which a replica waits for the others where gradients are applied, which no graph inside of theirs does.
@@ -35,7 +35,7 @@ def is_run(project: ProjectView, caller: Frame, pos: int) -> bool:
 
 def _runs(project: ProjectView, frame: Frame, call: ir.Call) -> bool:
     names = project.names(frame.vals[call.function] or frozenset())
-    return any(name.startswith(_STRATEGIES) and name.endswith(_RUN) for name in names)
+    return any(name.startswith(STRATEGIES) and name.endswith(_RUN) for name in names)
 
 
 def replicated(project: ProjectView, frame: Frame) -> frozenset[int]:
@@ -80,7 +80,7 @@ def is_distributed(project: ProjectView, frame: Frame, slot: int, depth: int = _
         if made is None and depth and _is_passed_distributed(project, frame, each, depth):
             return True
         called = names(made) if isinstance(made, ir.Call) else ()
-        if any(name.startswith(_STRATEGIES) and name.endswith(_DISTRIBUTES) for name in called):
+        if any(name.startswith(STRATEGIES) and name.endswith(_DISTRIBUTES) for name in called):
             return True
     return False
 

@@ -14,7 +14,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import NO_SLOT, Instr
-from hybridize.program.operands import operands
+from hybridize.program.operands import arguments, operands
 from hybridize.tracing.loops import APPENDS, filling
 from hybridize.tracing.moving import Moving, from_elsewhere, moving
 from hybridize.tracing.views import ProjectView
@@ -279,7 +279,7 @@ def _held(obj: object) -> Iterator[Tensor]:
 def _given(frame: Frame, call: ir.Call) -> Iterator[int]:
     """The arguments of a call, those in displays one by one, and its receiver."""
     index = index_of(frame.code)
-    todo = [slot for slot, _ in call.arguments] + [slot for _, slot in call.keywords]
+    todo = arguments(call)
     func = index.source(call.function)
     if isinstance(func, ir.Attr):
         todo.append(func.owner)

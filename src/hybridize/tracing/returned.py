@@ -22,9 +22,8 @@ from hybridize.library.python.probability_results import (
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
-from hybridize.program.operands import operands
+from hybridize.program.operands import arguments, operands
 from hybridize.records import dataclass
-from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FrameView
 
 _DEFAULTS: Final = "collections.defaultdict"

@@ -31,9 +31,9 @@ from hybridize.library import registry
 from hybridize.library.arguments import positions
 from hybridize.library.spec import SOURCE
 from hybridize.program import ir
+from hybridize.program.operands import arguments
 from hybridize.records import dataclass
 from hybridize.tracing.hits import Hit
-from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FrameView
 from hybridize.tracing.writes import Writes, library_classes, name_of
 

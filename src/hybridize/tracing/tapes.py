@@ -16,8 +16,7 @@ from hybridize.library.dialect import DERIVES
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
-from hybridize.program.operands import operands
-from hybridize.tracing.values import arguments
+from hybridize.program.operands import arguments, operands
 from hybridize.tracing.views import FunctionView, ProjectView
 
 _TAPE: Final = "tf.GradientTape"

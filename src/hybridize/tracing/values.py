@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from hybridize.closure import closure
@@ -30,6 +29,7 @@ from hybridize.facts.symbolic import keeps_tensors_out, parameter_bit
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
+from hybridize.program.operands import arguments
 from hybridize.tracing.control import control
 from hybridize.tracing.views import FrameView
 
@@ -253,14 +253,6 @@ def inside(view: FrameView, slot: int, depth: int = 4) -> int:
     for part in parts:
         found |= inside(view, part, depth - 1)
     return found
-
-
-def arguments(call: ir.Call) -> Iterator[int]:
-    """The slots of a call's arguments."""
-    for slot, _ in call.arguments:
-        yield slot
-    for _, slot in call.keywords:
-        yield slot
 
 
 def argument(call: ir.Call, index: int, name: str = "") -> int:

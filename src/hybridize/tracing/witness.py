@@ -28,13 +28,12 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
-from hybridize.program.operands import operands
+from hybridize.program.operands import arguments, operands
 from hybridize.records import dataclass
 from hybridize.tracing.order import Events, Order, Relation
 from hybridize.tracing.parts import Part, constants
 from hybridize.tracing.staleness import Makers, counts, extent_of, order_of, ranks_of, starts_empty, starts_of
 from hybridize.tracing.switches import TRAINS
-from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FunctionView, ProjectView
 from hybridize.tracing.writes import Place, name_of, writes_of
 

@@ -25,7 +25,6 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
-from hybridize.domain.words import DEFAULTS
 from hybridize.library.python.rules import (
     BYTES_V,
     call_back,
@@ -93,6 +92,8 @@ _DATE: Final = ClassSpec(
 _NAMESPACE: Final = "argparse.Namespace"
 #: What an empty command line gives: `parse_args([])`.
 _DEFAULTS: Final = "argparse.Namespace.defaults"
+#: Under which the namespace of a command line keeps what an empty command line gives.
+_WITHOUT: Final = "$defaults"
 #: Where a namespace may have options of which nobody knows the names.
 _OPEN: Final = "?"
 
@@ -105,7 +106,7 @@ def _parser(call: Call) -> Value:
     call.keep(made, "defaults", defaults)
     for each in space:
         if isinstance(each, LibInst):
-            call.keep(each, DEFAULTS, defaults)
+            call.keep(each, _WITHOUT, defaults)
             if "parents" in call.kwargs:
                 call.keep(each, _OPEN, NONE_V)
     return made.value
@@ -113,7 +114,7 @@ def _parser(call: Call) -> Value:
 
 def lacks(space: LibInst, name: str) -> bool:
     """Whether a namespace that a parser has filled surely has no option of that name."""
-    known = space.cls == _NAMESPACE and DEFAULTS in space.fields and space.rest is None
+    known = space.cls == _NAMESPACE and _WITHOUT in space.fields and space.rest is None
     return known and not name.startswith("_") and space.fields.keys().isdisjoint((name, _OPEN, "**"))
 
 

@@ -11,8 +11,9 @@ from hybridize.library.tensorflow import elementwise
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code, Instr
+from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.tracing.values import argument, arguments
+from hybridize.tracing.values import argument
 from hybridize.tracing.views import FrameView
 
 #: What gives a rank as a tensor.

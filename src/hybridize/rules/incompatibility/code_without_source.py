@@ -10,6 +10,7 @@ from hybridize.domain.objects import Unknown
 from hybridize.domain.unknowns import Why
 from hybridize.program import ir
 from hybridize.program.index import index_of
+from hybridize.program.operands import arguments
 from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.source.syntax import walk
@@ -29,7 +30,7 @@ def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         made = obj.why is Why.EXECUTED or (obj.why is Why.EVALUATED and bool(_defining(view.project)))
         if made or (obj.reason.endswith(_UNDEFINED) and _defines(view)):
             needs = 0
-            for slot in (*(s for s, _ in instr.arguments), *(s for _, s in instr.keywords)):
+            for slot in arguments(instr):
                 needs |= view.symbolic(slot)
             yield Hit(
                 instr.position, "calls a function made by `exec` or `eval`: AutoGraph has no source to convert", needs

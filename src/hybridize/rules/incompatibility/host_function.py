@@ -7,9 +7,10 @@ from typing import Final
 
 from hybridize.domain.objects import Tensor
 from hybridize.program import ir
+from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.tracing.switches import behaves_as_numpy
-from hybridize.tracing.values import arguments, elements, has_tensor, inside, is_dim, own
+from hybridize.tracing.values import elements, has_tensor, inside, is_dim, own
 from hybridize.tracing.views import FrameView
 
 #: Libraries that compute on the host: their functions read the values of what they are given.

@@ -14,14 +14,14 @@ from hybridize.library.defaults import holds_tensors
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import NO_SLOT
-from hybridize.program.operands import operands
+from hybridize.program.operands import arguments, operands
 from hybridize.rules.incompatibility.array_argument import ATTRIBUTES, answers_for_tensors, kinds_of, only_converts
 from hybridize.rules.incompatibility.eager_question import tells
 from hybridize.rules.incompatibility.host_function import on_host
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes
 from hybridize.tracing.control import control
 from hybridize.tracing.results import returns
-from hybridize.tracing.values import argument, arguments, uses
+from hybridize.tracing.values import argument, uses
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 #: What gives values that come from others, whole or in part.

@@ -13,11 +13,11 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
+from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.certain import direct_calls, is_called
 from hybridize.tracing.functional import holds_symbolic, may_build
 from hybridize.tracing.results import returns
-from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FunctionView
 
 _NAMELESS = ("varargs", "kwargs")

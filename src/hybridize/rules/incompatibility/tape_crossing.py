@@ -14,6 +14,7 @@ from hybridize.library.dialect import DERIVES
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
+from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.tapes import all_inside, by_own_results
 from hybridize.tracing.views import FunctionView, ProjectView
@@ -97,7 +98,7 @@ def _crosses(project: ProjectView, frame: Frame, call: ir.Call) -> bool:
 
     Tensors that are captured, like the tape, are the very ones that it has recorded.
     """
-    for slot in (*(slot for slot, _ in call.arguments), *(slot for _, slot in call.keywords)):
+    for slot in arguments(call):
         value = frame.vals[slot] or frozenset()
         may_be = may_hold_tensor(value)
         if may_be and project.symbolic.mask(frame, slot) & ~CLOSURE:

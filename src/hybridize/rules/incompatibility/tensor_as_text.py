@@ -10,10 +10,11 @@ from typing import Final
 from hybridize.domain.objects import Lit, Prim
 from hybridize.program import ir
 from hybridize.program.ir import Instr
+from hybridize.program.operands import arguments
 from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
 from hybridize.source.syntax import walk
-from hybridize.tracing.values import argument, arguments, is_message, tensor_or_number, uses
+from hybridize.tracing.values import argument, is_message, tensor_or_number, uses
 from hybridize.tracing.views import FrameView, position_of
 
 _TEXTS: Final = frozenset({"builtins.str", "builtins.repr", "builtins.ascii"})

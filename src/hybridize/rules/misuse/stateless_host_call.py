@@ -10,9 +10,10 @@ from hybridize.domain.objects import Lit, Prim
 from hybridize.facts.reasons import TOLD, kind_of
 from hybridize.program import ir
 from hybridize.program.index import index_of
+from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.tracing.unused import is_unused
-from hybridize.tracing.values import argument, arguments
+from hybridize.tracing.values import argument
 from hybridize.tracing.views import FrameView
 
 #: Functions that take `stateful`, and all in the same place.

@@ -91,7 +91,7 @@ def _parts(frame: Frame, made: Instr) -> list[int]:
             return list(made.values)
         case ir.Binary() if made.operator in ("+", "%"):
             return [made.left, made.right]
-        case ir.Tuple() | ir.List():
+        case ir.Sequence():
             return [slot for slot, _ in made.elements]
         case ir.Call():
             called = index_of(frame.code).source(made.function)

@@ -15,6 +15,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code, Instr
+from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import places
 from hybridize.tracing.lifetimes import lifetimes, short_lived
@@ -46,9 +47,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             continue  # that runs once for each trace of the caller
         call = call_at(caller.code, pos) if how in DIRECT else None
         receiver = _receiver(function, caller, call) if call is not None else -1
-        for slot in (
-            [receiver] + [s for s, _ in call.arguments] + [s for _, s in call.keywords] if call is not None else ()
-        ):
+        for slot in [receiver, *arguments(call)] if call is not None else ():
             made = definitions(caller.code).get(slot)
             apart = slot != receiver and any(taken_apart(o) is not None for o in caller.vals[slot] or ())
             what = _fresh(caller, made, pos) if not apart else ""

@@ -14,12 +14,13 @@ from hybridize.library.costs import ITERATIONS, REPEATING
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
+from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import places
 from hybridize.tracing.lifetimes import lifetimes, made_for_calls
 from hybridize.tracing.loops import runs_often
 from hybridize.tracing.staleness import extent_of
-from hybridize.tracing.values import arguments, uses
+from hybridize.tracing.values import uses
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 from hybridize.tracing.witness import is_traced
 
@@ -119,7 +120,7 @@ def _is_exported(project: ProjectView, frames: list[Frame], code: Code) -> bool:
             if _holds(frame.vals[method.owner], code):
                 return True
         for call in index_of(frame.code).of(ir.Call):
-            given = [s for s, _ in call.arguments] + [s for _, s in call.keywords]
+            given = arguments(call)
             names = view.names(call.function) if any(_holds(frame.vals[s], code) for s in given) else ()
             if not set(_EXPORTS).isdisjoint(names):
                 return True
