@@ -54,21 +54,28 @@ def beside(file: SourceFile, own: FunctionNode, block: Sequence[ast.stmt]) -> Pa
     return Part(file, own, tuple(block), own, own.args.args[0].arg)
 
 
-def in_front(file: SourceFile, scope: FunctionNode | ast.Module, block: Sequence[ast.stmt]) -> Part:
-    """A part of a loop that becomes a function in front of the outermost loop around it.
+def in_front(
+    file: SourceFile, scope: FunctionNode | ast.Module, block: Sequence[ast.stmt], shared: Collection[str] = ()
+) -> Part:
+    """A part of a loop that becomes a function in front of a loop around it: of the outermost, unless what is to be
+    `shared` is bound in there, and in front of a loop within.
 
     It shares the variables that are bound once, before it; what the loops bind it is passed.
     """
-    top = file.statement(block[0])
-    while file.parents[top] is not scope:
-        top = file.statement(file.parents[top])
+    own = {name for name in shared if name in bound_in(scope)}
+    tops = [loop for loop in reversed(list(file.loops_around(block[0]))) if _below(loop, scope, file)]
+    first = file.statement(block[0])
+    while file.parents[first] is not scope:
+        first = file.statement(file.parents[first])
+    fitting = (top for top in (first, *tops) if all(_settled(file, scope, name, top) for name in own))
+    top = next(fitting, first)
     names = bound_in(scope)
     inside = {name for name in names if not _settled(file, scope, name, top)}
     return Part(file, scope, tuple(block), top, fixed=frozenset(names - inside))
 
 
 def _settled(file: SourceFile, scope: FunctionNode | ast.Module, name: str, top: ast.stmt) -> bool:
-    """Whether a name of a scope is bound once, before a statement of its top."""
+    """Whether a name of a scope is bound once, before a statement of it, in every round of the loops around that."""
     binders = []
     for node in file.bound.get(name, ()):
         if isinstance(node, ast.arg):
@@ -84,8 +91,9 @@ def _settled(file: SourceFile, scope: FunctionNode | ast.Module, name: str, top:
     node = binders[0]
     if isinstance(node, ast.arg):
         return True
+    around = set(file.around(top))
     looped = any(
-        isinstance(n, (ast.For, ast.While)) for n in file.around(node) if n is not scope and _below(n, scope, file)
+        isinstance(n, (ast.For, ast.While)) for n in file.around(node) if n not in around and _below(n, scope, file)
     )
     return not looped and end(node) <= start(top)
 
