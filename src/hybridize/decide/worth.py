@@ -12,6 +12,7 @@ from hybridize.decide.coverage import Coverage
 from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import WHOLLY
 from hybridize.decide.model import Status
+from hybridize.domain.calls import BY_OTHERS, IN_GRAPHS
 from hybridize.facts.benefit import Work
 from hybridize.facts.model import FunctionFacts, Ternary
 from hybridize.library import costs
@@ -25,6 +26,8 @@ MOSTLY: Final = 0.66
 _ONCE: Final = 1.5
 #: A program that calls something so often does more than to show it.
 _MANY: Final = 1000
+#: A library calls what it is given as often as it likes.
+_BY_LIBRARIES: Final = BY_OTHERS | IN_GRAPHS
 #: What a program calls that leaves training to Keras.
 _COMPILE: Final = "keras.Model.compile"
 
@@ -156,8 +159,13 @@ class Worth:
         outer, frequency = code.parent, self._basis.frequency
         frames = self._basis.frames.get(outer, []) if outer is not None else []
         calls = list(frequency.calls.get(code, {}).values())
-        if outer is None or not calls or any(call.caller is not outer for call in calls) or code in frequency.escaped:
+        if (
+            not calls
+            or code in frequency.escaped
+            or any(c.caller is not outer or c.how in _BY_LIBRARIES for c in calls)
+        ):
             return math.inf
+        assert outer is not None  # the caller of a call
         counts, made = frequency.counts, frequency.bound(outer).count
         if made * max((counts.most(frame, code.position) for frame in frames), default=1.0) <= 1:
             return math.inf
