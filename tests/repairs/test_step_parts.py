@@ -259,3 +259,42 @@ def test_a_draw_and_a_number_of_a_counter_come_in_front_together(tmp_path: Path)
 def test_other_draws_stay(draw: str, tmp_path: Path) -> None:
     source = DRAWS.format(draw=draw)
     assert fixed(source, tmp_path).text == source
+
+
+BASES = """\
+import tensorflow as tf
+class Trainer:
+    def __init__(self):
+        self.w = tf.Variable([[1.0], [2.0]])
+        self.losses = []
+    def step(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.tanh(tf.matmul(x, self.w)) - 1.0))
+        gradient = tape.gradient(loss, self.w)
+        self.w.assign_sub(0.1 * tf.clip_by_norm(gradient, 1.0))
+        self.losses.append(float(loss))
+class Twice(Trainer):
+    def step(self, x):
+        super().step(x)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.square(tf.tanh(tf.matmul(x, self.w)) - 2.0))
+        gradient = tape.gradient(loss, self.w)
+        self.w.assign_sub(0.01 * tf.clip_by_norm(gradient, 1.0))
+        self.losses.append(float(loss))
+trainer = Twice()
+for x in tf.data.Dataset.from_tensor_slices(tf.ones([800, 2])).batch(2):
+    trainer.step(x)
+{more}
+"""
+
+
+def test_the_steps_of_a_class_and_its_base_have_names_of_their_own(tmp_path: Path) -> None:
+    done = fixed(BASES.format(more=""), tmp_path, unsafe=False)
+    assert {each.code for each, _ in done.repaired.done} == {"HY817"}
+    assert "self._step_graph(x)" in done.text
+    assert "self._step_graph_2(x)" in done.text
+
+
+def test_a_step_whose_variables_are_shown_is_not_taken_out_of_its_function(tmp_path: Path) -> None:
+    source = BASES.format(more="").replace("        self.losses.append(float(loss))\n", "        print(locals())\n")
+    assert safely(source, tmp_path) == source

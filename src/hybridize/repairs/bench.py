@@ -56,9 +56,21 @@ class Bench:
             return None
         return SourceFile(path, read.text, tree, read.cells, self._handed)
 
-    def fresh(self, file: SourceFile, wanted: str) -> str:
-        """A name that a file does not use, nor any change so far that promises to make it there."""
+    def fresh(self, file: SourceFile, wanted: str, *, member: bool = False) -> str:
+        """A name that a file does not use, nor any change so far that promises to make it there.
+
+        A method (`member`) is called like nothing else in the program: other files may derive from its class, or it
+        from theirs.
+        """
+        if member:
+            return file.fresh(wanted, self._members.union(*self._promised.values()))
         return file.fresh(wanted, self._promised.get(file.path, frozenset()))
+
+    @cached_property
+    def _members(self) -> frozenset[str]:
+        """The names of all functions of the program."""
+        modules = self.project.solution.program.modules.values()
+        return frozenset(code.name for module in modules for code in walk_codes(module.code))
 
     def promise(self, file: SourceFile, *names: str) -> None:
         """Notes names that a change makes in a file: it may be made together with others."""

@@ -60,13 +60,14 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
 def _extracted(bench: Bench, code: Code, file: SourceFile, here: Outside) -> tuple[str, tuple[TextEdit, ...], bool]:
     """The qualified name of the step, the edits that make it, and a part that comes later, functions; if it is sure."""
     part = _part(bench, code, here.file, here.block)
-    private = "_" if part.receiver else ""  # a base class may have such a method
-    name = bench.fresh(here.file, f"{private}train_step")
+    is_method = bool(part.receiver)
+    private = "_" if is_method else ""  # a base class may have such a method
+    name = bench.fresh(here.file, f"{private}train_step", member=is_method)
     made = extract(part, name)
     names, edits = [name], made.edits
     sure = next(doubts(bench, file, part, made), None) is None
     if here.back:
-        names.append(bench.fresh(here.file, f"{private}update_step"))
+        names.append(bench.fresh(here.file, f"{private}update_step", member=is_method))
         update = _part(bench, code, here.file, here.back)
         more = extract(update, names[-1])
         edits = (*more.edits, *edits)
