@@ -14,7 +14,7 @@ from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Cell, Container, Lit, Obj, Prim, Tensor, Tup, Unknown, Value
 from hybridize.domain.session import Table
 from hybridize.domain.tensors import NDARRAY, VARIABLE
-from hybridize.facts.latched import acting, variables
+from hybridize.facts.latched import acting, assigns
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -373,10 +373,7 @@ def _is_tidy(frame: Frame, region: Region) -> bool:
             for _, slot in instr.incoming:
                 if slot in region.slots and slot not in kept and not _is_object(frame.vals[slot] or _NO_VALUE):
                     return False
-    assigns, makes = variables(frame, region.block)
-    if makes:
-        return True  # TensorFlow traces anew for the second call, which does not come here
-    return not (assigns or acting(frame, region.block) or _is_other_later(frame, region))
+    return not (assigns(frame, region.block) or acting(frame, region.block) or _is_other_later(frame, region))
 
 
 def _is_other_later(frame: Frame, region: Region) -> bool:
@@ -384,7 +381,7 @@ def _is_other_later(frame: Frame, region: Region) -> bool:
     known = definitions(frame.code)
     for block in region.instead:
         inside = list(instructions(block))
-        if any(isinstance(i, ir.Raise) for i in inside) or acting(frame, inside) or any(variables(frame, inside)):
+        if any(isinstance(i, ir.Raise) for i in inside) or acting(frame, inside) or assigns(frame, inside):
             return True
         made = {slot for instr in inside for slot in written(instr)}
         given = [i.value for i in inside if isinstance(i, ir.Return)]

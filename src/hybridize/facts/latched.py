@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.objects import Bound, Lib, Tensor
-from hybridize.domain.tensors import VARIABLE
+from hybridize.domain.objects import Bound, Lib
 from hybridize.facts.origins import callees_at, definitions
 from hybridize.flow.frames import Frame
 from hybridize.library.acting import acts
@@ -17,7 +16,6 @@ from hybridize.program.ir import Instr
 
 #: How the names of methods begin that give a variable another value.
 _ASSIGN: Final = ("assign", "scatter_", "batch_scatter_")
-_PYTHON: Final = "builtins."
 _DEPTH: Final = 3
 
 
@@ -35,27 +33,23 @@ def acting(frame: Frame, block: Sequence[Instr], depth: int = _DEPTH) -> bool:
     return False
 
 
-def variables(frame: Frame, block: Sequence[Instr], depth: int = _DEPTH) -> tuple[bool, bool]:
-    """Whether code, and what it calls, assigns to variables that it does not make, and whether it makes some before."""
+def assigns(frame: Frame, block: Sequence[Instr], depth: int = _DEPTH) -> bool:
+    """Whether code, or what it calls, gives variables other values: of those that it makes, too.
+
+    Where TensorFlow can make them before the graph runs, the first call runs a second trace, that made none.
+    """
     known = definitions(frame.code)
-    assigns = makes = False
     for instr in block:
-        if isinstance(instr, ir.Call):
-            made = known.get(instr.function)
-            assigns = assigns or (isinstance(made, ir.Attr) and str(made.name).startswith(_ASSIGN))
-            makes = makes or (_gives_new(frame, instr) and not assigns)
-            for callee, how in callees_at(frame, instr.position) if depth else ():
-                if how in (How.CALL, How.CONSTRUCTION) and callee is not frame:
-                    inner = variables(callee, index_of(callee.code).flat, depth - 1)
-                    makes = makes or (inner[1] and not assigns)
-                    assigns = assigns or inner[0]
-    return assigns, makes
-
-
-def _gives_new(frame: Frame, call: ir.Call) -> bool:
-    """Whether a function of TensorFlow gives a variable: it makes it, as no function of Python does."""
-    gives = any(isinstance(o, Tensor) and o.kind == VARIABLE for o in frame.vals[call.target] or ())
-    return gives and any(not name.startswith(_PYTHON) for name in _library_names(frame, call))
+        if not isinstance(instr, ir.Call):
+            continue
+        made = known.get(instr.function)
+        if isinstance(made, ir.Attr) and str(made.name).startswith(_ASSIGN):
+            return True
+        for callee, how in callees_at(frame, instr.position) if depth else ():
+            calls = how in (How.CALL, How.CONSTRUCTION) and callee is not frame
+            if calls and assigns(callee, index_of(callee.code).flat, depth - 1):
+                return True
+    return False
 
 
 def _library_names(frame: Frame, call: ir.Call) -> Iterator[str]:

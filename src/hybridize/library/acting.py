@@ -13,10 +13,11 @@ from hybridize.library.costs import applies, assigns
 #: Checks that TensorFlow decides while it traces, of the static shape and the type.
 _STATIC: Final = ("rank", "scalar", "shapes", "type", "integer", "proper_iterable", "same_float_dtype")
 _CHECKS: Final = ("tf.debugging.", "tf.compat.v1.")
-_WRITING: Final = ("tf.summary.", "tf.io.write_", "tf.random.Generator.")
+_WRITING: Final = ("tf.io.write_", "tf.random.Generator.")
 _NAMES: Final = frozenset(
     "tf.print tf.Assert tf.debugging.Assert tf.debugging.check_numerics tf.debugging.assert_all_finite tf.py_function "
-    "tf.numpy_function tf.compat.v1.py_func keras.backend.print_tensor".split()
+    "tf.numpy_function tf.compat.v1.py_func keras.backend.print_tensor tf.summary.scalar tf.summary.histogram "
+    "tf.summary.image tf.summary.text tf.summary.audio tf.summary.write tf.summary.flush".split()
 )
 #: By the beginning of a class's name: the methods that change what it holds.
 _METHODS: Final = {
