@@ -19,6 +19,7 @@ from hybridize.decide.gains import Gains
 from hybridize.decide.made_weights import made_weights
 from hybridize.decide.mistakes import Mistakes
 from hybridize.decide.model import Action, Confidence, Decision, FunctionReport, Status
+from hybridize.decide.passed_shapes import shape_from_outside
 from hybridize.decide.passed_variables import kept_variable, stages
 from hybridize.decide.pointless import removes_for_nothing
 from hybridize.decide.worth import MOSTLY, Worth, counted, is_counted
@@ -304,6 +305,7 @@ class _Chooser:
         project, opened = self.basis.scanner.project, self.basis.roles.of(code.path) is Role.LIBRARY
         kept = kept_variable(project, frames, project.solution.world.hybrids) if opened else None
         asked = opened or self.basis.roles.is_test(code.path)
+        kept = kept or (shape_from_outside(project, frames) if opened else None)
         if kept := kept or (made_weights(project, frames, facts.kind, opened) if asked else None):
             return status_of(facts, "covered", kept.message, (kept,))
         calls = sorted(self.basis.frequency.calls.get(code, {}).values(), key=lambda c: (c.caller.path, c.position))

@@ -14,7 +14,8 @@ from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Cell, Container, Lit, Obj, Prim, Tensor, Tup, Unknown, Value
 from hybridize.domain.session import Table
 from hybridize.domain.tensors import NDARRAY, VARIABLE
-from hybridize.facts.origins import callees_at, definitions
+from hybridize.facts.latched import acting, assigns
+from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
@@ -39,7 +40,7 @@ _NO_VALUE: Final[Value] = frozenset()
 class Region:
     """Code that runs under a condition: what the condition reads, the code, and the condition's slot (-1: none).
 
-    `instead` runs where the code does not: the branches that leave before it.
+    `instead` runs where the code does not: the other branch, and those that leave before it.
     """
 
     tested: frozenset[str]
@@ -194,8 +195,8 @@ def _walk(code: Code, block: Block, stack: tuple[Region, ...], found: dict[int, 
             found.setdefault(instr.position, stack)
         if isinstance(instr, ir.If):
             tested = frozenset(_reads(code, instr.condition))
-            for branch in (instr.then, instr.orelse):
-                _walk(code, branch, (*stack, Region(tested, branch, instr.condition)), found)
+            for branch, other in ((instr.then, instr.orelse), (instr.orelse, instr.then)):
+                _walk(code, branch, (*stack, Region(tested, branch, instr.condition, (other,))), found)
             ends = [branch for branch in (instr.then, instr.orelse) if branch and isinstance(branch[-1], ir.Ending)]
             if ends:
                 stack = (*stack, Region(tested, block[i + 1 :], instr.condition, tuple(ends)))
@@ -354,6 +355,9 @@ def _name_read(code: Code, slot: int) -> str | None:
 
 
 _STATES: Final = (ir.Outer, ir.Attr)
+#: What computes a condition of others.
+_FOLLOWED: Final = (ir.Refine, ir.Unary, ir.BoolOp, ir.Compare)
+_NONE: Final[Value] = frozenset({NONE})
 
 
 def _is_tidy(frame: Frame, region: Region) -> bool:
@@ -369,7 +373,47 @@ def _is_tidy(frame: Frame, region: Region) -> bool:
             for _, slot in instr.incoming:
                 if slot in region.slots and slot not in kept and not _is_object(frame.vals[slot] or _NO_VALUE):
                     return False
-    return not _assigns(frame, region)
+    return not (assigns(frame, region.block) or acting(frame, region.block) or _is_other_later(frame, region))
+
+
+def _is_other_later(frame: Frame, region: Region) -> bool:
+    """Whether later calls do otherwise than the first, which a graph does again and again, apart from the region."""
+    known = definitions(frame.code)
+    for block in region.instead:
+        inside = list(instructions(block))
+        if any(isinstance(i, ir.Raise) for i in inside) or acting(frame, inside) or assigns(frame, inside):
+            return True
+        made = {slot for instr in inside for slot in written(instr)}
+        given = [i.value for i in inside if isinstance(i, ir.Return)]
+        given += [
+            s for i in index_of(frame.code).of(ir.Phi) if i.target not in made for _, s in i.incoming if s in made
+        ]
+        for slot in given:
+            if _name_read(frame.code, slot) not in region.tested and frame.vals[slot] != _NONE and known.get(slot):
+                return True
+    return _is_read_before(frame, region)
+
+
+def _is_read_before(frame: Frame, region: Region) -> bool:
+    """Whether a flag that the region takes away is read before it, and not only to tell whether it runs."""
+    index, begins = index_of(frame.code), min((i.position for i in region.block), default=0)
+    for instr in index.of(*_STATES):
+        if instr.name not in region.tested or instr.position > begins or not _is_flag(frame.vals[instr.target]):
+            continue
+        todo, seen = [instr.target], {region.test}
+        while todo:
+            slot = todo.pop()
+            for use in index.uses.get(slot, ()) if slot not in seen else ():
+                if not isinstance(use, _FOLLOWED):
+                    return True
+                todo.append(use.target)
+            seen.add(slot)
+    return False
+
+
+def _is_flag(value: Value | None) -> bool:
+    """Whether a value is one of a few constants."""
+    return bool(value) and all(isinstance(o, Lit) for o in value or ()) and value != _NONE
 
 
 def _is_object(value: Value) -> bool:
@@ -377,27 +421,3 @@ def _is_object(value: Value) -> bool:
     return not holds_plain_tensor(value) and not any(
         isinstance(o, Prim) or (isinstance(o, Lit) and o.const is not None) for o in value
     )
-
-
-def _assigns(frame: Frame, region: Region) -> bool:
-    """Whether a region assigns to variables that it does not make: in a graph it would do so at every call."""
-    assigns, makes = _variables(frame, region.block, _DEPTH)
-    return assigns and not makes
-
-
-def _variables(frame: Frame, block: list[Instr], depth: int) -> tuple[bool, bool]:
-    """Whether code, and what it calls, assigns to variables, and whether it makes some before."""
-    known = definitions(frame.code)
-    assigns = makes = False
-    for instr in block:
-        if isinstance(instr, ir.Call):
-            made = known.get(instr.function)
-            assigns = assigns or (isinstance(made, ir.Attr) and str(made.name).startswith("assign"))
-            result = frame.vals[instr.target] or _NO_VALUE
-            makes = makes or (any(isinstance(o, Tensor) and o.kind == VARIABLE for o in result) and not assigns)
-            for callee, how in callees_at(frame, instr.position) if depth else ():
-                if how in (How.CALL, How.CONSTRUCTION) and callee is not frame:
-                    inner = _variables(callee, index_of(callee.code).flat, depth - 1)
-                    makes = makes or (inner[1] and not assigns)
-                    assigns = assigns or inner[0]
-    return assigns, makes

@@ -241,6 +241,17 @@ def _as_list(call: Call) -> Value:
     return call.list_of(INT_V, "list", "as_list")
 
 
+def _dims(call: Call) -> Value:
+    """A list of `Dimension`s, which compute as whole numbers do, but are no arguments of a graph."""
+    shape, each = call.receiver, call.made("tf.compat.v1.Dimension").value
+    if not isinstance(shape, Tup):
+        return call.list_of(join(INT_V, each), "list", "dims")
+    made = call.new("list", "dims")
+    for i, item in enumerate(shape.items):
+        call.write(made.cell(i), join(item, each))
+    return made.value
+
+
 def _shape_rank(call: Call) -> Value:
     return literal(len(call.receiver.items)).value if isinstance(call.receiver, Tup) else INT_V
 
@@ -289,6 +300,6 @@ CLASSES: Final[dict[str, ClassSpec]] = {
             **dict.fromkeys(_ASSERTIONS.split(), Spec(lambda call: NONE_V)),
             **dict.fromkeys(_SAME_SHAPE.split(), Spec(lambda call: call.receiver.value if call.receiver else BOTTOM)),
         },
-        properties={"rank": _shape_rank, "ndims": _shape_rank, "dims": _as_list},
+        properties={"rank": _shape_rank, "ndims": _shape_rank, "dims": _dims},
     ),
 }

@@ -112,6 +112,17 @@ field.""",
     bad=(
         Example(
             """\
+import tensorflow as tf
+def target(x, rows):
+    return tf.reshape(x, [rows, -1])
+x = tf.ones([4, 2])
+r = target(x, x.shape.dims[0])
+""",
+            line=2,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
 import os
 import tensorflow as tf
 def target(x, settings):

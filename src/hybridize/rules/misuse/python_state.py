@@ -51,6 +51,11 @@ between calls, change only while the function is traced. Keep such state in a `t
 outside (`assign_add`), or return it and let the caller keep it. What every call would write again (a constant, an
 object that is held anyway, a property that is computed once) is information.
 
+What runs once, since it sets what it asks for (`if self.first: ...; self.first = False`), is harmless if it leaves
+nothing but that: no check, `tf.print`, draw or update in the graph, which would happen at every call, no other branch
+that the later calls take, and no earlier question for the flag. Where it makes variables beside that, TensorFlow
+traces anew before the first call runs, and nothing of it happens at all.
+
 Of a function that is hybrid already it is an error where a run of the program shows that it matters: the next call
 reads what this one has left, or code outside of the graph does after a second call, before it is written anew (what
 the first call leaves is what eager code would). It is a warning where callers of a library may do that, and
@@ -148,8 +153,85 @@ r2 = norm.target(tf.constant([2.0, 6.0]))
             line=8,
             outcome=Outcome.DIFFERS,
         ),
+        Example(
+            """\
+import tensorflow as tf
+class Gate:
+    def __init__(self):
+        self.first = True
+    def look(self, x):
+        if self.first:
+            tf.debugging.assert_positive(x, "only what comes first")
+            self.first = False
+    def target(self, x):
+        self.look(x)
+        return x * 2.0
+gate = Gate()
+r1 = gate.target(tf.constant(1.0))
+r2 = gate.target(tf.constant(-1.0))
+""",
+            target="Gate.target",
+            line=8,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Smooth:
+    def __init__(self):
+        self.begun = False
+    def target(self, x):
+        if not self.begun:
+            self.begun = True
+        else:
+            x = x * 0.5
+        return x + 1.0
+smooth = Smooth()
+r1 = smooth.target(tf.constant(1.0))
+r2 = smooth.target(tf.constant(1.0))
+""",
+            target="Smooth.target",
+            line=7,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Warm:
+    def __init__(self):
+        self.cold = True
+    def target(self, x):
+        rate = 0.1 if self.cold else 1.0
+        if self.cold:
+            self.cold = False
+        return x * rate
+warm = Warm()
+r1 = warm.target(tf.constant(1.0))
+r2 = warm.target(tf.constant(1.0))
+""",
+            target="Warm.target",
+            line=8,
+            outcome=Outcome.DIFFERS,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+class Scale:
+    def __init__(self):
+        self.factor = None
+    def target(self, x):
+        if self.factor is None:
+            tf.debugging.assert_rank(x, 0)
+            self.factor = tf.Variable(tf.ones_like(x))
+        return x * self.factor
+scale = Scale()
+r1 = scale.target(tf.constant(1.0))
+r2 = scale.target(tf.constant(-1.0))
+""",
+            target="Scale.target",
+        ),
         Example(
             """\
 import tensorflow as tf
