@@ -222,3 +222,51 @@ def test_a_name_that_nothing_defines_raises_either_way(first: str, level: str, t
 def test_what_a_program_never_runs_does_not_speak_for_it(tmp_path: Path) -> None:
     step = functions(tmp_path, {"run.py": TRAIN.format(before="pass")})["step"]
     assert "never_called" not in step.decision.grounds[0].message
+
+
+NEUTRAL = {
+    "waves/ops.py": """
+        import keras
+
+        def total(x):
+            for i in range(30):
+                x = keras.ops.sin(x) * 2.0 + 1.0
+            return x
+
+        def smallest(x):
+            if keras.backend.backend() == "tensorflow":
+                import tensorflow as tf
+                return tf.reduce_min(x)
+            return -keras.ops.max(-x)
+        """,
+    "waves/deep.py": """
+        from waves import ops
+
+        def twice(x):
+            return ops.total(ops.total(x) + 1.0) * 2.0 - x
+        """,
+    "waves/deeper.py": """
+        from waves.deep import twice
+
+        def often(x):
+            return twice(twice(x) + 1.0) * 2.0 - x
+        """,
+}
+ON_TENSORS = "import tensorflow as tf\nfrom waves.deeper import often\nfor _ in range(1000):\n    often(tf.ones(3))\n"
+
+
+@pytest.mark.parametrize("name", ["total", "twice", "often"])
+def test_a_library_that_runs_on_any_backend_gets_no_graph(name: str, tmp_path: Path) -> None:
+    found = functions(tmp_path, package(**NEUTRAL, **{"run.py": ON_TENSORS}), all_safe=True)[name]
+    assert not is_converted(found)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["import tensorflow as tf", "from tensorflow import math", "try:\n    import tensorflow.math\nfinally:\n    pass"],
+)
+@pytest.mark.parametrize("name", ["total", "twice", "often"])
+def test_a_file_that_imports_tensorflow_needs_it(line: str, name: str, tmp_path: Path) -> None:
+    files = {**NEUTRAL, "waves/ops.py": f"{line}\n{textwrap.dedent(NEUTRAL['waves/ops.py'])}"}
+    found = functions(tmp_path, package(**files, **{"run.py": ON_TENSORS}), all_safe=True)[name]
+    assert is_converted(found)
