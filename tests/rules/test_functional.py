@@ -135,6 +135,7 @@ NO_BUILDERS = {
     "        if self.dense is None:\n            self.dense = layers.Dense(3)\n        return gate(self.dense(x))",
     "without weights": "def block(x: tf.Tensor):\n    return gate(layers.Flatten()(x))",
     "another argument": "def block(x, y: tf.Tensor):\n    return layers.Dense(3)(x), gate(y)",
+    "a field": "class Net:\n    def build(self):\n        y = layers.Dense(3)(self.x)\n        return gate(self.z), y",
     "what trains": "def block(x: tf.Tensor):\n    with tf.GradientTape() as tape:\n"
     "        y = gate(layers.Dense(3)(x))\n    return y",
 }

@@ -196,5 +196,6 @@ def _builds_on(view: FrameView) -> int:
                 if how in DIRECT:
                     inner = _builds_on(FrameView(view.project, callee))
                     mask |= view.project.symbolic.lift(view.frame, instr.position, callee, inner)
-        known[view.frame] = mask & ~(OPERATION | CLOSURE)
+        # What comes of the object that a method is called on may be anything.
+        known[view.frame] = mask & ~(OPERATION | CLOSURE | (parameter_bit(0) if view.has_receiver else 0))
     return known[view.frame]
