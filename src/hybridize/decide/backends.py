@@ -10,6 +10,8 @@ from hybridize.domain.objects import Class, Func, Lib, Mod, Value
 from hybridize.tracing.views import ProjectView
 
 _ROOT: Final = "tensorflow"
+#: What Keras is asked for the backend by: `keras.backend.backend()`, `keras.config.backend()`.
+_ASKED: Final = "backend("
 
 
 class Backends:
@@ -20,11 +22,13 @@ class Backends:
         keras = {mod.path for mod in modules if _names(mod, "keras")}
         self.tensorflow = {mod.path for mod in modules if _names(mod, "tf")}
         for module in project.solution.program.modules.values():
-            path = module.code.path
-            if module.text is None or _ROOT not in module.text.text or path in self.tensorflow:
-                continue
-            # Beside Keras a branch or function may import it for one of several backends.
-            if path not in keras or _imports(project.module(path)):
+            path, text = module.code.path, "" if module.text is None else module.text.text
+            if path in keras and _ASKED in text and _chooses(project.module(path)):
+                self.tensorflow.discard(path)
+            # Beside Keras a branch or function may import it for one of several backends: that counts for nothing.
+            elif (
+                _ROOT in text and path not in self.tensorflow and (path not in keras or _imports(project.module(path)))
+            ):
                 self.tensorflow.add(path)
         self.neutral = keras - self.tensorflow
         used = {mod.path: {p for cell in mod.fields.values() for p in _paths(cell.value)} for mod in modules}
@@ -54,6 +58,37 @@ def _names(module: Mod, root: str) -> bool:
 def _imports(module: ast.Module | None) -> bool:
     """Whether a module imports TensorFlow when it is imported itself."""
     return module is not None and any(_is_import(node) for node in _run(module.body))
+
+
+def _chooses(module: ast.Module | None) -> bool:
+    """Whether a module does one thing on one backend of Keras and something else on others, rather than to raise."""
+    if module is None:
+        return False
+    keras = {name for name, origin in _origins(module) if origin.partition(".")[0] == "keras"}
+    for node in ast.walk(module):
+        if isinstance(node, (ast.If, ast.IfExp)) and any(_is_asked(each, keras) for each in ast.walk(node.test)):
+            branches = [node.body, node.orelse] if isinstance(node, ast.If) else []
+            if not any(branch and isinstance(branch[-1], ast.Raise) for branch in branches):
+                return True
+    return False
+
+
+def _origins(module: ast.Module) -> Iterator[tuple[str, str]]:
+    """The names that imports bind, each with what it is the name of."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            yield from ((a.asname or a.name.partition(".")[0], a.name) for a in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from ((a.asname or a.name, f"{node.module}.{a.name}") for a in node.names)
+
+
+def _is_asked(node: ast.AST, keras: set[str]) -> bool:
+    """Whether an expression compares the backend of Keras 3 (that of `tf.keras` is always TensorFlow)."""
+    if not isinstance(node, ast.Compare):
+        return False
+    calls = (each for each in [node.left, *node.comparators] if isinstance(each, ast.Call) and not each.args)
+    names = (ast.unparse(call.func).split(".") for call in calls)
+    return any(name[-1] == "backend" and name[0] in keras for name in names)
 
 
 def _run(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
