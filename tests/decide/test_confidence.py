@@ -222,3 +222,101 @@ def test_a_name_that_nothing_defines_raises_either_way(first: str, level: str, t
 def test_what_a_program_never_runs_does_not_speak_for_it(tmp_path: Path) -> None:
     step = functions(tmp_path, {"run.py": TRAIN.format(before="pass")})["step"]
     assert "never_called" not in step.decision.grounds[0].message
+
+
+ASKED = 'keras.backend.backend() == "tensorflow"'
+NEUTRAL = {
+    "waves/ops.py": """
+        import keras
+
+        def total(x):
+            for i in range(30):
+                x = keras.ops.sin(x) * 2.0 + 1.0
+            return x
+
+        def smallest(x):
+            if keras.backend.backend() == "tensorflow":
+                import tensorflow as tf
+                return tf.reduce_min(x)
+            return -keras.ops.max(-x)
+        """,
+    "waves/deep.py": """
+        from waves import ops
+
+        def twice(x):
+            return ops.total(ops.total(x) + 1.0) * 2.0 - x
+        """,
+    "waves/deeper.py": """
+        from waves.deep import twice
+
+        def often(x):
+            return twice(twice(x) + 1.0) * 2.0 - x
+        """,
+}
+ON_TENSORS = "import tensorflow as tf\nfrom waves.deeper import often\nfor _ in range(1000):\n    often(tf.ones(3))\n"
+
+
+@pytest.mark.parametrize("name", ["total", "twice", "often"])
+def test_a_library_that_runs_on_any_backend_gets_no_graph(name: str, tmp_path: Path) -> None:
+    found = functions(tmp_path, package(**NEUTRAL, **{"run.py": ON_TENSORS}), all_safe=True)[name]
+    assert not is_converted(found)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["import tensorflow as tf", "from tensorflow import math", "try:\n    import tensorflow.math\nfinally:\n    pass"],
+)
+@pytest.mark.parametrize("name", ["total", "twice", "often"])
+def test_a_file_that_imports_tensorflow_needs_it(line: str, name: str, tmp_path: Path) -> None:
+    files = {
+        **NEUTRAL,
+        "waves/ops.py": f"{line}\n{textwrap.dedent(NEUTRAL['waves/ops.py']).replace(ASKED, 'len(x.shape)')}",
+    }
+    found = functions(tmp_path, package(**files, **{"run.py": ON_TENSORS}), all_safe=True)[name]
+    assert is_converted(found)
+
+
+CHOOSES = """
+{imports}
+import tensorflow as tf
+
+def total(x):
+    for i in range(30):
+        x = tf.sin(x) * 2.0 + 1.0
+    return x
+
+def smallest(x):
+    {asked}
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "asked", "stays"),
+    [
+        ("import keras", "return tf.reduce_min(x) if keras.config.backend() == 'tensorflow' else x.min()", True),
+        (
+            "import keras",
+            "if keras.backend.backend() in ('torch',):\n        return x.min()\n    return tf.sin(x)",
+            True,
+        ),
+        (
+            "from keras import backend as K",
+            "if K.backend() != 'tensorflow':\n        return x\n    return tf.sin(x)",
+            True,
+        ),
+        (
+            "import keras",
+            "if keras.config.backend() != 'tensorflow':\n        raise ValueError\n    return tf.sin(x)",
+            False,
+        ),
+        ("import keras", "assert keras.config.backend() == 'tensorflow'\n    return tf.sin(x)", False),
+        ("from tensorflow import keras", "return x if keras.backend.backend() == 'theano' else tf.sin(x)", False),
+        ("import keras", "return keras.backend.floatx() == 'float32'", False),
+    ],
+)
+def test_who_chooses_by_the_backend_of_keras_runs_on_several(
+    imports: str, asked: str, stays: bool, tmp_path: Path
+) -> None:
+    run = "import tensorflow as tf\nfrom waves.ops import total\nfor _ in range(1000):\n    total(tf.ones(3))\n"
+    files = package(**{"waves/ops.py": CHOOSES.format(imports=imports, asked=asked), "run.py": run})
+    assert is_converted(functions(tmp_path, files, all_safe=True)["total"]) is not stays

@@ -204,10 +204,38 @@ def test_a_class_attribute_does_not_shadow_inside_its_methods() -> None:
     [
         "try:\n    import tensorflow as tf\nexcept ImportError:\n    tf = None\n",
         "tf = None\ntry:\n    import tensorflow as tf\nexcept ImportError:\n    pass\n",
+        "try:\n    import tensorflow as tf\nexcept ImportError:\n    pass\n",
+        "try:\n    import tensorflow as tf\nexcept (ImportError, OSError):\n    print('without')\n",
+        "has = True\ntry:\n    import tensorflow as tf\n    from tensorflow import keras\nexcept Exception:\n    has = False\n",
+        "import os\nif os.environ.get('BACKEND') == 'tf':\n    import tensorflow as tf\nelse:\n    import numpy as np\n",
+        "try:\n    import tensorflow as tf\nexcept ImportError:\n    pass\nones = lambda: tf.ones(3)\n",
     ],
 )
 def test_a_module_that_lives_without_tensorflow_is_left_alone(optional: str) -> None:
     check_dropped(f"{optional}\ndef f(): pass\n", "tensorflow is optional in this file (line", "f")
+
+
+@pytest.mark.parametrize(
+    "needed",
+    [
+        "try:\n    import tensorflow as tf\nexcept ImportError:\n    raise ImportError('no') from None\n",
+        "try:\n    import tensorflow as tf\nexcept ImportError:\n    print('no')\n    raise\n",
+        "import sys\ntry:\n    import tensorflow as tf\nexcept ImportError:\n    sys.exit(1)\n",
+        "try:\n    import tensorflow as tf\nexcept ValueError:\n    pass\n",
+        "try:\n    import tensorflow as tf\nfinally:\n    print('done')\n",
+        "import tensorflow as tf\ntry:\n    from tensorflow.keras import mixed_precision\nexcept ImportError:\n    pass\n",
+        "try:\n    import tensorflow as tf\nexcept ImportError:\n    pass\nclass Layer(tf.Module): pass\n",
+        "try:\n    import tensorflow as tf\nexcept ImportError:\n    pass\nONE = tf.constant(1)\n",
+        "import os\nif os.name:\n    import tensorflow as tf\nelse:\n    import tensorflow as tf\n",
+    ],
+)
+def test_a_module_that_needs_tensorflow_gets_the_decorator(needed: str) -> None:
+    check(f"{needed}\ndef f(): pass\n", f"{needed}\n@tf.function\ndef f(): pass\n", "f")
+
+
+def test_what_is_made_by_calls_needs_it_anyway() -> None:
+    before = "try:\n    import tensorflow as tf\nexcept ImportError:\n    pass\ndef g():\n{}    def f(): pass\n"
+    check(before.format(""), before.format("    @tf.function\n"), "g.f")
 
 
 @pytest.mark.parametrize(

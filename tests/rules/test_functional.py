@@ -97,3 +97,51 @@ def test_what_only_gives_layers_its_argument_may(tmp_path: Path) -> None:
     decision = report(STEP, "forward", tmp_path).decision
     assert decision.confidence is Confidence.DECLARED
     assert decision.grounds[0].message == "gives its argument to a layer: with a symbolic tensor it builds a model"
+
+
+BUILDER = """\
+import tensorflow as tf
+from tensorflow.keras import layers
+def gate({x}):
+    return x * tf.sigmoid(x) + tf.exp(x)
+def deep(x):
+    return gate(x) + tf.exp(x)
+{builder}
+"""
+
+BUILDERS = {
+    "before": "def block(x, n):\n    return layers.Dense(n)(gate(x))",
+    "after": "def block(x, n):\n    return gate(layers.Dense(n)(x))",
+    "declared": "def block(x: tf.Tensor, n: int) -> tf.Tensor:\n    x = layers.Dense(n)(x)\n    return gate(x)",
+    "in a helper": "def part(x, n):\n    return layers.Dense(n)(x)\ndef block(x, n):\n    return gate(part(x, n))",
+    "through a helper": "def block(x, n):\n    return deep(layers.Dense(n)(x))",
+    "in a method": "class Block:\n    def __call__(self, x):\n        return gate(layers.Conv1D(3, 3)(x))",
+}
+
+
+@pytest.mark.parametrize("builder", BUILDERS.values(), ids=BUILDERS)
+@pytest.mark.parametrize("x", ["x", "x: tf.Tensor"])
+def test_who_makes_layers_and_calls_them_at_once_goes_on_with_symbolic_tensors(
+    builder: str, x: str, tmp_path: Path
+) -> None:
+    source = BUILDER.format(x=x, builder=builder)
+    assert "HY304" in codes(report(source, "gate", tmp_path))
+
+
+NO_BUILDERS = {
+    "kept layers": "class Net(tf.keras.Model):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.dense = layers.Dense(3)\n    def call(self, x):\n        return gate(self.dense(x))",
+    "made under a guard": "class Net(tf.Module):\n    dense = None\n    def __call__(self, x: tf.Tensor):\n"
+    "        if self.dense is None:\n            self.dense = layers.Dense(3)\n        return gate(self.dense(x))",
+    "without weights": "def block(x: tf.Tensor):\n    return gate(layers.Flatten()(x))",
+    "another argument": "def block(x, y: tf.Tensor):\n    return layers.Dense(3)(x), gate(y)",
+    "a field": "class Net:\n    def build(self):\n        y = layers.Dense(3)(self.x)\n        return gate(self.z), y",
+    "what trains": "def block(x: tf.Tensor):\n    with tf.GradientTape() as tape:\n"
+    "        y = gate(layers.Dense(3)(x))\n    return y",
+}
+
+
+@pytest.mark.parametrize("builder", NO_BUILDERS.values(), ids=NO_BUILDERS)
+def test_what_no_builder_goes_on_with_is_a_tensor(builder: str, tmp_path: Path) -> None:
+    source = BUILDER.format(x="x", builder=builder)
+    assert "HY304" not in codes(report(source, "gate", tmp_path))

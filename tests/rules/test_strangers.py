@@ -113,3 +113,41 @@ def test_that_a_test_fits_once_does_not_say_that_users_do(tmp_path: Path) -> Non
     report = analyze([tmp_path], Config(all_safe=True), repairs=False)
     found = next(f for f in report.functions if f.facts.qualname == "Ranker.predict")
     assert "HY602" in {s.code for s in found.statuses}
+
+
+ADAPTED = """\
+import tensorflow as tf
+
+class Scaler:
+    def __init__(self{given}):
+        self.norm = tf.keras.layers.Normalization()
+        self.vocabulary = tf.keras.layers.StringLookup()
+        {early}
+
+{methods}
+    def scale(self, x: tf.Tensor):
+        return tf.sin(x) * {read} + tf.cos(x)
+"""
+FIT = "    def fit(self, data):\n        self.norm.adapt(data)\n"
+
+
+def scale(folder: Path, read: str, *, methods: str = FIT, early: str = "pass", given: str = "") -> set[str]:
+    text = ADAPTED.format(read=read, methods=methods, early=early, given=given)
+    (folder / "program.py").write_text(text)
+    report = analyze([folder], Config(all_safe=True), repairs=False)
+    return {s.code for s in next(f for f in report.functions if f.facts.qualname == "Scaler.scale").statuses}
+
+
+@pytest.mark.parametrize("read", ["self.norm.mean", "tf.sqrt(self.norm.variance)", "self.norm(x)"])
+def test_what_a_layer_learned_is_learned_anew_of_other_data(read: str, tmp_path: Path) -> None:
+    assert "HY602" in scale(tmp_path, read)
+
+
+def test_what_a_constructor_learns_stays(tmp_path: Path) -> None:
+    found = scale(tmp_path, "self.norm.mean", methods="", early="self.norm.adapt(data)", given=", data")
+    assert "HY602" not in found
+
+
+@pytest.mark.parametrize("read", ["self.vocabulary.max_tokens", "tf.cast(self.norm.axis, x.dtype)"])
+def test_what_is_not_learned_stays(read: str, tmp_path: Path) -> None:
+    assert "HY602" not in scale(tmp_path, read)

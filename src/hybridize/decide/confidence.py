@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from hybridize.decide.backends import Backends
 from hybridize.decide.model import Confidence
-from hybridize.domain.objects import Lib, Mod, Unknown, Value
+from hybridize.domain.objects import Unknown, Value
 from hybridize.facts.model import DECLARED, Evidence, FunctionFacts, Source, Ternary
 from hybridize.flow.frames import Frame
 from hybridize.library.defaults import holds_tensors
@@ -52,11 +53,7 @@ class Confidences:
         self.roles = scanner.project.roles
         self.contracts = scanner.project.contracts
         self._broken: dict[Code, Evidence | None] = {}
-        self.tensorflow = {mod.path for mod in solution.world.modules.values() if _names(mod, "tf")}
-        self.keras = {mod.path for mod in solution.world.modules.values() if _names(mod, "keras")}
-        for module in solution.program.modules.values():
-            if module.text is not None and "tensorflow" in module.text.text:
-                self.tensorflow.add(module.code.path)
+        self.backends = Backends(scanner.project)
 
     def of(self, code: Code, facts: FunctionFacts) -> Grounds:
         """What the conversion of a function rests on."""
@@ -88,8 +85,8 @@ class Confidences:
         return grounds
 
     def on_any_backend(self, code: Code) -> Evidence | None:
-        """That a library's file uses Keras, and no TensorFlow that a graph would need."""
-        if code.path not in self.keras or self.roles.of(code.path) is not Role.LIBRARY:
+        """That a library's file uses Keras, by itself or by others, and no TensorFlow that a graph would need."""
+        if code.path not in self.backends.neutral or self.roles.of(code.path) is not Role.LIBRARY:
             return None
         return self.neutral(code)
 
@@ -108,7 +105,7 @@ class Confidences:
 
     def neutral(self, code: Code) -> Evidence | None:
         """That a function's file may run without TensorFlow."""
-        if code.path in self.tensorflow:
+        if code.path in self.backends.tensorflow:
             return None
         said = "its file does not use TensorFlow by name: Keras may run it on another backend"
         return Evidence(said, code.path, code.line)
@@ -161,15 +158,6 @@ def _arrays(code: Code, facts: FunctionFacts) -> Evidence | None:
             said = f"`{param.name}` may be an array whose dtype gives way eagerly, and not in a graph"
             return Evidence(said, code.path, code.line)
     return None
-
-
-def _names(module: Mod, root: str) -> bool:
-    """Whether a library, or something of it, has a name in a module."""
-    return any(
-        isinstance(obj, Lib) and obj.name.partition(".")[0] == root
-        for cell in module.fields.values()
-        for obj in cell.value
-    )
 
 
 def _unknown(code: Code, calls: Sequence[tuple[Frame, int, list[Value]]]) -> Evidence | None:

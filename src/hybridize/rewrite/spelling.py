@@ -9,9 +9,12 @@ from collections.abc import Iterator
 from hybridize.records import dataclass
 from hybridize.rewrite.locate import ScopeNode, Site
 from hybridize.rewrite.model import DecoratorDialect
+from hybridize.rewrite.optional import optional_line
 from hybridize.rewrite.scopes import Names
 
 _PARTIAL = "functools.partial"
+#: The scopes whose bodies no import runs.
+_CALLED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 Arguments = tuple[tuple[str, str], ...]
@@ -33,17 +36,24 @@ def spell(names: Names, site: Site, dialect: DecoratorDialect, arguments: Argume
     """
     scopes = names.scopes(site)
     named = any(_alias_places(source, dialect) for _, source in arguments)
+    at_import = not any(isinstance(scope, _CALLED) for scope in scopes)
+    if at_import and (line := optional_line(names.tree, dialect.module)):
+        return _optional(dialect, line)
     for direct, _, _, name in sorted(_usable(names, site, dialect, scopes)):
         if direct and not named:
             return Spelling(name, arguments)
         if not direct:
             return Spelling(f"{name}.{dialect.attribute}", _renamed(arguments, dialect, name))
     if line := _optional_line(names, dialect):
-        return f"{dialect.module} is optional in this file (line {line}): the decorator would need it at import time"
+        return _optional(dialect, line)
     for alias in _aliases(dialect):
         if _is_free(names, alias, dialect, scopes):
             return Spelling(f"{alias}.{dialect.attribute}", _renamed(arguments, dialect, alias), alias)
     return f"no free name to import {dialect.module} under"
+
+
+def _optional(dialect: DecoratorDialect, line: int) -> str:
+    return f"{dialect.module} is optional in this file (line {line}): the decorator would need it at import time"
 
 
 def _alias_places(source: str, dialect: DecoratorDialect) -> list[int]:

@@ -6,9 +6,9 @@ from typing import Final
 
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import Container, Inst, Lib, LibInst, Tensor, Tup, Value
+from hybridize.domain.objects import Container, Inst, Lib, LibInst, Lit, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import SYMBOLIC
-from hybridize.facts.guards import parts
+from hybridize.facts.guards import guarded, parts
 from hybridize.facts.symbolic import CLOSURE, OPERATION, parameter_bit
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
@@ -17,6 +17,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.operands import arguments
 from hybridize.records import dataclass
+from hybridize.tracing.creation import is_built_late
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 #: What Keras gives a symbolic tensor to, and builds a part of a functional model.
@@ -127,3 +128,74 @@ def may_build(function: FunctionView) -> tuple[FrameView, int] | None:
         if mask and not found.refused and function.opens(view.frame, mask):
             return view, found.position
     return None
+
+
+def from_builder(function: FunctionView) -> tuple[Frame, int] | None:
+    """A call whose argument comes of what its caller builds a part of a functional model from; None if there is none.
+
+    Who makes a layer with weights and calls it at once would have new weights at each call: that is a builder, and what
+    it goes on with is symbolic, whatever its hints say (`def block(x: tf.Tensor)`).
+    """
+    for frame in function.frames:
+        found = _symbolic_given(function.project, frame)
+        if found is not None:
+            return found.where
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The parameters of a frame that get symbolic tensors of a builder, and the call that passes the first of them."""
+
+    mask: int
+    where: tuple[Frame, int]
+
+
+def _symbolic_given(project: ProjectView, frame: Frame) -> _Given | None:
+    known: dict[Frame, _Given | None] = project.shared("given by builders", dict)
+    if frame not in known:
+        known[frame] = None  # of a recursive call
+        known[frame] = _given(project, frame)
+    return known[frame]
+
+
+def _given(project: ProjectView, frame: Frame) -> _Given | None:
+    for caller in frame.callers:
+        if caller.gone:
+            continue
+        view = FrameView(project, caller)
+        above = _symbolic_given(project, caller)
+        symbolic = (0 if fed(view).refused else _builds_on(view)) | (above.mask if above is not None else 0)
+        for pos, how in project.sites(caller).get(frame, ()) if symbolic else ():
+            mask = 0
+            for i, value in enumerate(frame.args) if how in DIRECT else ():
+                lifted = project.symbolic.lift(caller, pos, frame, parameter_bit(i)) & ~OPERATION
+                if lifted & symbolic and not all(isinstance(o, (Lit, Prim)) for o in value):
+                    mask |= parameter_bit(i)
+            if mask:
+                return _Given(mask, (caller, pos))
+    return None
+
+
+def _builds_on(view: FrameView) -> int:
+    """The parameters of a frame whose values go to layers with weights that each call makes anew."""
+    known: dict[Frame, int] = view.project.shared("builds on", dict)
+    if view.frame not in known:
+        known[view.frame] = 0  # of a recursive call
+        index, mask = index_of(view.code), 0
+        for instr in index.of(ir.Call):
+            made = index.source(instr.function)
+            if (
+                isinstance(made, ir.Call)
+                and is_built_late(view, made.function)
+                and not guarded(view.frame, made.position)
+            ):
+                for slot in arguments(instr):
+                    mask |= view.mask(slot)
+            for callee, how in view.callees(instr.position):
+                if how in DIRECT:
+                    inner = _builds_on(FrameView(view.project, callee))
+                    mask |= view.project.symbolic.lift(view.frame, instr.position, callee, inner)
+        # What comes of the object that a method is called on may be anything.
+        known[view.frame] = mask & ~(OPERATION | CLOSURE | (parameter_bit(0) if view.has_receiver else 0))
+    return known[view.frame]

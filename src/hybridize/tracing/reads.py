@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     Value,
     Wrapper,
 )
+from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.guards import is_cached
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -32,7 +33,7 @@ from hybridize.tracing.hits import Hit
 from hybridize.tracing.parts import constants, keys_read
 from hybridize.tracing.settings import Settings
 from hybridize.tracing.views import FrameView
-from hybridize.tracing.writes import ENVIRONMENT, Place, Writes, fields_named, hides_default, writes_of
+from hybridize.tracing.writes import ENVIRONMENT, Place, Writes, fields_named, hides_default, library_classes, writes_of
 
 
 def scan(view: FrameView) -> Iterator[Hit]:
@@ -64,10 +65,26 @@ def scan(view: FrameView) -> Iterator[Hit]:
             yield from _of_item(view, instr, containers, known, settings)
             continue
         cells = known.late_cells(frame, instr)
+        if isinstance(instr, ir.Attr) and known.states:
+            cells = (*cells, *_kept(view, instr, known))
         if known.views:
             yield from _of_places(instr, (), known.late_views(frame, instr))
         if containers or cells:
             yield from _of_places(instr, cells, _entries(view, instr, containers, known) if containers else ())
+
+
+def _kept(view: FrameView, instr: ir.Attr, known: Writes) -> list[tuple[Cell, Heap | None]]:
+    """The state of a library's object that one of its attributes tells: `normalization.mean`, which `adapt` sets."""
+    states = known.late_states(view.value(instr.owner))
+    if not states or any(isinstance(o, Tensor) and o.kind == VARIABLE for o in view.value(instr.target)):
+        return []
+    if any(call.function == instr.target for call in index_of(view.code).of(ir.Call)):
+        return []  # a method, whose call is asked elsewhere
+    return [each for each in states if instr.name in _LEARNED or not _is_of_keras(each[1])]
+
+
+def _is_of_keras(owner: Heap | None) -> bool:
+    return owner is not None and any(name.startswith("keras.") for name in library_classes(owner))
 
 
 def _of_item(
@@ -129,6 +146,8 @@ def _reads(code: Code) -> list[Read]:
 
 
 Read: TypeAlias = ir.Outer | ir.Attr | ir.Item | ir.Call
+#: What Keras' objects keep in Python and set when they are adapted, or get other layers: no setting, and no variable.
+_LEARNED: Final = frozenset("mean variance bin_boundaries layers inputs outputs input_shape output_shape".split())
 _READS: Final = (ir.Outer, ir.Attr, ir.Item, ir.Call)
 _NO_VALUE: Final[Value] = frozenset()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.objects import NONE, Cell, Class, Container, Inst, LibInst, Mod, Obj, Tensor
+from hybridize.domain.objects import NONE, Cell, Class, Container, Inst, LibInst, Mod, Obj, Stream, Tensor, Unknown
 from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.guards import stored
 from hybridize.facts.public import Strangers
@@ -257,11 +257,19 @@ def starts_empty(known: Writes, place: Place) -> bool:
 
 
 def _keeps_data(known: Writes, place: Place, writer: Code) -> bool:
-    """Whether a method that is given something keeps tensors or arrays, no variables: with other data it runs again."""
+    """Whether a method that is given something keeps tensors or arrays, no variables: with other data it runs again.
+
+    So does a method that gives something to an object of a library, which keeps what it finds there (`adapt(data)`).
+    """
     if len(writer.params) < 2:
         return False
     values = [f.vals[slot] or () for f, pos in known.at(place) if f.code is writer for slot in stored(f, pos)]
-    return any(isinstance(obj, Tensor) and obj.kind != VARIABLE for value in values for obj in value)
+    data = (Tensor, Stream, Unknown) if place in known.states.values() else (Tensor,)
+    return any(isinstance(obj, data) and not _is_variable(obj) for value in values for obj in value)
+
+
+def _is_variable(obj: Obj) -> bool:
+    return isinstance(obj, Tensor) and obj.kind == VARIABLE
 
 
 def _makes_both(frame: Frame, place: Place, code: Code) -> bool:

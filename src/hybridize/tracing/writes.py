@@ -151,6 +151,11 @@ class Writes:
             self._fields[key] = found
         return found
 
+    def late_states(self, value: Value) -> list[tuple[Cell, Heap | None]]:
+        """What stands for the state of the library objects in a value, as far as it changes late."""
+        states = [(self.states[o], o) for o in value if o in self.states and isinstance(o, Heap)]
+        return [each for each in states if self.is_late(each[0])]
+
     def _all_switches(self) -> list[tuple[Cell, Heap | None]]:
         """The switches that the program sets: which layers a functional model consists of is not kept."""
         owned = ((c, o) for c, o in self.owners.items() if isinstance(c, Cell) and isinstance(o, (Inst, LibInst)))

@@ -16,7 +16,7 @@ from hybridize.program.ir import Instr
 from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.certain import direct_calls, is_called
-from hybridize.tracing.functional import holds_symbolic, may_build
+from hybridize.tracing.functional import from_builder, holds_symbolic, may_build
 from hybridize.tracing.results import returns
 from hybridize.tracing.views import FunctionView
 
@@ -39,6 +39,11 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         view, position = possible
         said = "gives an argument of unknown kind to a layer: with a symbolic tensor of Keras it builds a model"
         yield Hit(position, said, evidence=(Evidence(said, view.code.path, position >> 16),))
+    building = None if function.is_hybrid else from_builder(function)
+    if building is not None:
+        caller, called = building
+        said = "receives what a function goes on with that makes layers and calls them at once: it builds a model"
+        yield Hit(function.code.position, said, evidence=(Evidence("called here", caller.code.path, called >> 16),))
 
 
 def _surely_arrives(function: FunctionView) -> Hit | None:
@@ -107,7 +112,9 @@ RULE = Rule(
 argument, in a list, tuple or dictionary as well, and as a result, wherever it came from: a field, a global, an `Input`
 that the function makes. Building the model once is Python's work; the model itself runs as a graph in `fit`, or inside
 a hybrid training step. Functions that a library exports and that do nothing but give layers an argument of unknown kind
-may be given symbolic tensors: say what the argument is by a type hint (`x: tf.Tensor`).""",
+may be given symbolic tensors: say what the argument is by a type hint (`x: tf.Tensor`). A function that makes layers
+with weights and calls them at once builds a model, whatever its hints say: so does what it calls with what comes of
+that.""",
     level=Level.INFO,
     root=scan,
     bad=(

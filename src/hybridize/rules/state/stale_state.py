@@ -157,9 +157,9 @@ RULE = Rule(
     act="the graph keeps what it was when it was traced; pass it as a tensor, or `assign` it to a `tf.Variable`",
     details="""A field, a global, a captured variable or what is in a list or dictionary becomes a constant of the graph
 when the function is traced; so do the list of a model's `trainable_variables`, the settings of a layer that is called
-(`dense.activation`, `bn.momentum`) and the layers of a `Sequential`. Where the program writes it between two calls,
-the later call still uses what the first one saw; so does a `tf.Variable` that is bound anew. Pass the value as a
-tensor, or keep it in one `tf.Variable` and `assign` to it.
+(`dense.activation`, `bn.momentum`), what `adapt` taught it (`normalization.mean`) and the layers of a `Sequential`.
+Where the program writes it between two calls, the later call still uses what the first one saw; so does a
+`tf.Variable` that is bound anew. Pass the value as a tensor, or keep it in one `tf.Variable` and `assign` to it.
 
 Of a function that is hybrid already it is an error where a run of the program shows the order: the function is called
 (and traced), the value is written, and the same `tf.function` is called again; the message names the places. It is a
@@ -171,6 +171,20 @@ loaded anew, or it is not known which object, container or array changes.""",
     frame=scan,
     confirm=confirm,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+norm = tf.keras.layers.Normalization(axis=None)
+norm.adapt(tf.constant([1.0, 3.0]))
+def target(x):
+    return x * norm.mean
+r1 = target(tf.ones(2))
+norm.adapt(tf.constant([10.0, 30.0]))
+r2 = target(tf.ones(2))
+""",
+            line=5,
+            outcome=Outcome.DIFFERS,
+        ),
         Example(
             """\
 import tensorflow as tf
