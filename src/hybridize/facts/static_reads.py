@@ -7,7 +7,21 @@ from typing import Final
 
 from hybridize.domain.calls import BY_OTHERS, UNORDERED, How
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import BOTTOM, NONE, NONE_V, Bound, Func, Lib, LibInst, Lit, Tensor, Tup, Unknown, Value
+from hybridize.domain.objects import (
+    BOTTOM,
+    NONE,
+    NONE_V,
+    Bound,
+    Func,
+    Lib,
+    LibInst,
+    Lit,
+    Obj,
+    Tensor,
+    Tup,
+    Unknown,
+    Value,
+)
 from hybridize.domain.tensors import UNRESOLVED, Dim, is_dynamic
 from hybridize.facts.callgraph import extent, has_own_gradient
 from hybridize.facts.model import Evidence
@@ -53,6 +67,7 @@ _SHAPELESS: Final = (
 )
 #: Layers that may make the last axis of others.
 _FOLDING: Final = ("keras.layers.Flatten", "keras.layers.Permute", "keras.layers.Reshape")
+_DEEP: Final = 6
 _FAR: Final = 30
 _LAST: Final = (-1,)
 #: The last axis as a layer reads it: its weights are of that size, so it is the same at every call.
@@ -225,12 +240,30 @@ def _folds(frame: Frame, instr: Instr) -> Iterator[tuple[str, int]]:
     # Of a loop over layers that is followed one by one, the slot holds what came last.
     flat = len(called) == 1 and all(shape is not None and len(shape) == 2 for shape in shapes)
     for obj in called:
-        if isinstance(obj, LibInst) and obj.cls in _FOLDING:
-            asked = obj.fields.get("target_shape")
-            if not flat and (asked is None or _infers_last(asked.value, 1)):
-                yield f"`{obj.cls}` makes the last axis of others", first
+        if isinstance(obj, LibInst):
+            layer = next(filter(_folds_into_last, _layers(obj)), None)
+            if layer is not None and not flat:
+                yield f"`{layer.cls}` makes the last axis of others", first
         elif isinstance(obj, Lib) and obj.name == "tf.reshape" and _reshapes_open(frame, instr):
             yield "`tf.reshape` makes the last axis of others", first
+
+
+def _layers(layer: LibInst) -> list[LibInst]:
+    """A layer, or those of a `Sequential` that its calls build: one that knows its input is built already."""
+    if not layer.cls.startswith("keras.Sequential"):
+        return [layer]
+    inner = [o for o in held([layer], _DEEP, _parts) if isinstance(o, LibInst)]
+    built = any(o.cls == "keras.layers.InputLayer" or "input_shape" in o.fields for o in inner)
+    return [] if built else inner
+
+
+def _parts(obj: Obj) -> list[Value]:
+    return list(obj.items) if isinstance(obj, Tup) else [cell.value for cell in getattr(obj, "fields", {}).values()]
+
+
+def _folds_into_last(layer: LibInst) -> bool:
+    asked = layer.fields.get("target_shape")
+    return layer.cls in _FOLDING and (asked is None or _infers_last(asked.value, 1))
 
 
 def _reshapes_open(frame: Frame, call: ir.Call) -> bool:
