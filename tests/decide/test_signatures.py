@@ -224,6 +224,31 @@ def test_the_sizes_of_a_run_are_no_contract(tmp_path: Path) -> None:
     assert signature(read, tmp_path, asked=False) is None
 
 
+#: Run under TensorFlow 2.15 and 2.21: with every size open but the last, those that have none raise.
+@pytest.mark.parametrize(
+    ("body", "is_open"),
+    [
+        ("return dense(flat(x))", False),
+        ("return dense(tf.reshape(x, [tf.shape(x)[0], -1]))", False),
+        ("return dense(tf.keras.layers.Reshape((-1,))(x))", False),
+        ("for layer in layers:\n        x = layer(x)\n    return x", False),
+        ("return made(x)", False),
+        ("return built(x)", True),
+        ("return dense(tf.reshape(x, [-1, 16]))", True),
+        ("return dense(tf.keras.layers.Reshape((16,))(x))", True),
+        ("return tf.reduce_sum(flat(x))", True),
+        ("return dense(flat(tf.reduce_mean(x, [1, 2])))", True),
+    ],
+)
+def test_no_size_is_left_open_that_a_layer_has_weights_of(body: str, is_open: bool, tmp_path: Path) -> None:
+    source = "flat = tf.keras.layers.Flatten()\ndense = tf.keras.layers.Dense(3)\nlayers = [flat, dense]\n"
+    source += "made = tf.keras.Sequential([flat, tf.keras.layers.Dense(3)])\nbuilt = tf.keras.Sequential([\n"
+    source += "    tf.keras.layers.Flatten(input_shape=(4, 4, 1)), tf.keras.layers.Dense(3)])\n"
+    source += f"@tf.function\ndef target(x):\n    {body}\nfor n in (2, 4, 5):\n    target(tf.ones([n, 4, 4, 1]))\n"
+    loose = "[tf.TensorSpec([None, None, None, 1], tf.float32)]"
+    assert signature(source, tmp_path, asked=False) == (loose if is_open else None)
+
+
 def test_what_a_call_elsewhere_passes_has_a_place(tmp_path: Path) -> None:
     source = "@tf.function\ndef target(x, more=None):\n    return x * 2.0 if more is None else x * more\n"
     source += "MORE = None\nfor n in (2, 4, 5):\n    batch = tf.ones([n, 3])\n"

@@ -7,7 +7,21 @@ from typing import Final
 
 from hybridize.domain.calls import BY_OTHERS, UNORDERED, How
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import NONE, NONE_V, Bound, Func, Lib, LibInst, Lit, Tensor, Tup, Unknown
+from hybridize.domain.objects import (
+    BOTTOM,
+    NONE,
+    NONE_V,
+    Bound,
+    Func,
+    Lib,
+    LibInst,
+    Lit,
+    Obj,
+    Tensor,
+    Tup,
+    Unknown,
+    Value,
+)
 from hybridize.domain.tensors import UNRESOLVED, Dim, is_dynamic
 from hybridize.facts.callgraph import extent, has_own_gradient
 from hybridize.facts.model import Evidence
@@ -51,6 +65,9 @@ _SHAPELESS: Final = (
     "UpSampling",
     "ZeroPadding",
 )
+#: Layers that may make the last axis of others.
+_FOLDING: Final = ("keras.layers.Flatten", "keras.layers.Permute", "keras.layers.Reshape")
+_DEEP: Final = 6
 _FAR: Final = 30
 _LAST: Final = (-1,)
 #: The last axis as a layer reads it: its weights are of that size, so it is the same at every call.
@@ -114,6 +131,8 @@ class StaticReads:
         known: dict[tuple[Code, int, Dim], Dim] = {}
         own = frozenset(frames)
         sizes = _sizes(frames) if sure else frozenset()
+        if any_size:
+            yield from self._folded(frames)
         for frame in extent(frames, _APART):
             if not sure:
                 yield from _of_gradients(frame)
@@ -140,6 +159,18 @@ class StaticReads:
                             or known.setdefault((frame.code, instr.position, axis), dim) != dim
                         ):
                             yield here, instr.position
+
+    def _folded(self, frames: Sequence[Frame]) -> Iterator[tuple[Evidence, int]]:
+        """What makes a last axis of sizes that a signature leaves open, where a layer has weights of the last axis."""
+        found: list[tuple[Evidence, int]] = []
+        weighs = False
+        for frame in extent(frames, _APART):
+            for instr in self._reads(frame.code):
+                weighs = weighs or any(axes == _OF_LAYER for _, _, axes in _read(frame, instr, self._questions))
+                for said, slot in _folds(frame, instr):
+                    if self.symbolic.symbolic(frame, slot):
+                        found.append((Evidence(said, frame.code.path, instr.position >> 16), instr.position))
+        yield from found if weighs else ()
 
     @staticmethod
     def _is_given(code: Code, slot: int) -> bool:
@@ -197,6 +228,66 @@ def _read(
         for obj in frame.vals[instr.function] or ():
             if isinstance(obj, Bound) and obj.func in ("get_shape", ":get_shape"):
                 yield from _get_shape(frame, instr)
+
+
+def _folds(frame: Frame, instr: Instr) -> Iterator[tuple[str, int]]:
+    """What a call makes a last axis of other axes than the first of, and its tensor; nothing where there are two."""
+    if not isinstance(instr, ir.Call) or not instr.arguments or instr.arguments[0][1]:
+        return
+    first = instr.arguments[0][0]
+    called = frame.vals[instr.function] or ()
+    shapes = [o.shape for o in frame.vals[first] or () if isinstance(o, Tensor)]
+    # Of a loop over layers that is followed one by one, the slot holds what came last.
+    flat = len(called) == 1 and all(shape is not None and len(shape) == 2 for shape in shapes)
+    for obj in called:
+        if isinstance(obj, LibInst):
+            layer = next(filter(_folds_into_last, _layers(obj)), None)
+            if layer is not None and not flat:
+                yield f"`{layer.cls}` makes the last axis of others", first
+        elif isinstance(obj, Lib) and obj.name == "tf.reshape" and _reshapes_open(frame, instr):
+            yield "`tf.reshape` makes the last axis of others", first
+
+
+def _layers(layer: LibInst) -> list[LibInst]:
+    """A layer, or those of a `Sequential` that its calls build: one that knows its input is built already."""
+    if not layer.cls.startswith("keras.Sequential"):
+        return [layer]
+    inner = [o for o in held([layer], _DEEP, _parts) if isinstance(o, LibInst)]
+    built = any(o.cls == "keras.layers.InputLayer" or "input_shape" in o.fields for o in inner)
+    return [] if built else inner
+
+
+def _parts(obj: Obj) -> list[Value]:
+    return list(obj.items) if isinstance(obj, Tup) else [cell.value for cell in getattr(obj, "fields", {}).values()]
+
+
+def _folds_into_last(layer: LibInst) -> bool:
+    asked = layer.fields.get("target_shape")
+    return layer.cls in _FOLDING and (asked is None or _infers_last(asked.value, 1))
+
+
+def _reshapes_open(frame: Frame, call: ir.Call) -> bool:
+    """Whether `tf.reshape` is told no size for the last of several axes."""
+    slot = dict(call.keywords).get("shape", call.arguments[1][0] if len(call.arguments) > 1 else -1)
+    made = definitions(frame.code).get(slot)
+    if not isinstance(made, (ir.List, ir.Tuple)) or not made.elements or made.elements[-1][1]:
+        return _infers_last(frame.vals[slot] or BOTTOM if slot >= 0 else BOTTOM, 2)
+    return len(made.elements) > 1 and not _is_size(frame.vals[made.elements[-1][0]] or BOTTOM)
+
+
+def _is_size(value: Value) -> bool:
+    """Whether all that a value may be are sizes that are known."""
+    return bool(value) and all(isinstance(o, Lit) and isinstance(o.const, int) and o.const >= 0 for o in value)
+
+
+def _infers_last(shape: Value, least: int) -> bool:
+    """Whether a shape of so many axes leaves the last to be inferred, or does not say what it is."""
+    for obj in shape:
+        if not isinstance(obj, Tup):
+            return True
+        if len(obj.items) >= least and not _is_size(obj.items[-1]):
+            return True
+    return not shape
 
 
 def _is_told(frame: Frame, call: ir.Call, name: str) -> bool:
