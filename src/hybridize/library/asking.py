@@ -51,6 +51,8 @@ _COMPUTING: Final = (
     "tensorflow_addons.image.",
     "keras.layers.",
 )
+#: Functions that call another one for each element of what they are given, or of each tensor of a structure.
+_FOR_EACH: Final = frozenset({"tf.map_fn", "tf.vectorized_map", "tf.scan", "tf.foldl", "tf.foldr"})
 #: What only TensorFlow's own shapes and dtypes have.
 _ASKED: Final[Mapping[str, frozenset[str]]] = {
     "shape": frozenset(
@@ -73,6 +75,8 @@ def asks_by_package(name: str, place: int | str) -> str | None:
     """Whether a function asks for a tensor where TensorFlow's own do not tell; empty where for another thing."""
     if name in _OF_OTHERS:
         return ""
+    if name in _FOR_EACH and place in (1, "elems"):
+        return f"`{name}`"
     if name.startswith(_COMPUTING) and place == 0 and name.rpartition(".")[2][:1].islower():
         return f"`{name}`"
     return None
