@@ -16,6 +16,7 @@ HEAD = "import dataclasses\nimport numpy as np\nimport tensorflow as tf\nfrom ty
 TAKES = {
     "a model that is handed in": "def f(model, x):\n    return tf.reduce_mean(model(x))\n",
     "what is mapped over": "def f(xs):\n    return tf.map_fn(lambda x: tf.exp(x) * 2.0, xs)\n",
+    "what is dealt out": "def f(x):\n    return tf.dynamic_partition(x, [0, 1, 0], 2)\n",
     "what a function inside computes on": (
         "def f(x):\n    def inner(z):\n        return tf.exp(z) * 2.0\n    return inner(x) + inner(x=x)\n"
     ),

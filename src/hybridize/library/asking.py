@@ -51,8 +51,11 @@ _COMPUTING: Final = (
     "tensorflow_addons.image.",
     "keras.layers.",
 )
-#: Functions that call another one for each element of what they are given, or of each tensor of a structure.
-_FOR_EACH: Final = frozenset({"tf.map_fn", "tf.vectorized_map", "tf.scan", "tf.foldl", "tf.foldr"})
+#: Functions that take tensors at a place, or structures of these, where what flows shall not be told by that.
+_OF_STRUCTURES: Final[Mapping[str, tuple[int, str]]] = {
+    **dict.fromkeys(("tf.map_fn", "tf.vectorized_map", "tf.scan", "tf.foldl", "tf.foldr"), (1, "elems")),
+    "tf.dynamic_partition": (0, "data"),
+}
 #: What only TensorFlow's own shapes and dtypes have.
 _ASKED: Final[Mapping[str, frozenset[str]]] = {
     "shape": frozenset(
@@ -75,7 +78,7 @@ def asks_by_package(name: str, place: int | str) -> str | None:
     """Whether a function asks for a tensor where TensorFlow's own do not tell; empty where for another thing."""
     if name in _OF_OTHERS:
         return ""
-    if name in _FOR_EACH and place in (1, "elems"):
+    if place in _OF_STRUCTURES.get(name, ()):
         return f"`{name}`"
     if name.startswith(_COMPUTING) and place == 0 and name.rpartition(".")[2][:1].islower():
         return f"`{name}`"
