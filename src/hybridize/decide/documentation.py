@@ -62,15 +62,14 @@ PRECONDITION_DOCS: Final[Mapping[str, Doc]] = {
     ),
     "P7": Doc(
         "convert-to-hybrid-variables",
-        "An eager function that takes no tensor, but computes on variables, which it updates or reads, or draws random "
-        "numbers, is converted to hybrid as by P1.",
+        "An eager function that takes no tensor, but computes on variables, which it updates or reads, is converted "
+        "to hybrid as by P1.",
         details="A step of a target network, an exponential average, a training step on data that the object holds: "
         "what tensors are for P1, the variables are here. So they are for a loss without arguments, which `minimize` "
-        "calls, and for noise or masks that a graph draws anew whenever it runs; one that only reads or draws rests on "
-        "what is declared at best, since all else that it reads must stay the same. One trace serves all calls, since "
-        "a graph reads the values of variables when it runs. All else that P1 asks for holds, too, and the plan must "
-        "expect a gain, with `--all-safe` by calls from elsewhere, too: without it only tensor parameters count. A "
-        "hybrid function of this kind is kept (HY008).",
+        "calls; one that only reads them rests on what is declared at best, since all else that it reads must stay the "
+        "same. One trace serves all calls, since a graph reads the values "
+        "of variables when it runs. All else that P1 asks for holds, too, and the plan must expect a gain: without it, "
+        "and with `--all-safe`, only tensor parameters count. A hybrid function of this kind is kept (HY008).",
     ),
 }
 

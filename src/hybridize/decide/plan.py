@@ -120,8 +120,7 @@ class _Chooser:
         self.basis = basis
         self.wanted = wanted
         self.all_safe = wanted.all_safe
-        # What authors declare is for others to call; with `--all-safe` the gain is asked of P7 alone.
-        opened = wanted.all_safe or wanted.confidence is not Confidence.SEEN
+        opened = wanted.confidence is not Confidence.SEEN  # what authors declare is for others to call
         self.gains = Gains(basis.frequency, basis.confidences.contracts, basis.benefits, basis.roles, opened=opened)
         self.confidences = basis.confidences
         self.graphs: dict[Code, float] = {}

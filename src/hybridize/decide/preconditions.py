@@ -77,7 +77,7 @@ def _recursive(facts: FunctionFacts) -> Fact:
 
 
 def _state(facts: FunctionFacts) -> Fact:
-    """Whether a function without tensor parameters computes on variables: changes or reads them, or draws."""
+    """Whether a function without tensor parameters computes on variables: changes them, or reads them."""
     return facts.updates_variables if facts.updates_variables.value is Ternary.YES else facts.reads_variables
 
 

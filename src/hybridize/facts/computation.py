@@ -107,7 +107,7 @@ class Computation:
         return Fact(Ternary.NO) if found is None else Fact(Ternary.YES, (found,))
 
     def reads(self, frames: list[Frame]) -> Fact:
-        """Whether a call gives tensors that operations compute with variables, or draw; asked of few functions."""
+        """Whether a call gives tensors that operations compute with variables; asked of few functions."""
         given = [obj for frame in frames for obj in held(frame.ret, 2, parts)]
         if not any(isinstance(o, Tensor) and o.kind not in (VARIABLE, SYMBOLIC, NDARRAY) for o in given):
             return Fact(Ternary.NO)
@@ -171,11 +171,9 @@ def _unknown_operand(frame: Frame) -> Evidence | None:
 
 
 def _state_read(frame: Frame) -> Evidence | None:
-    """The first operation of a frame that computes with a variable, calls a module, which has some, or draws."""
+    """The first operation of a frame that computes with a variable or calls a module, which has some."""
     index = index_of(frame.code)
     for pos, name in sorted(frame.ops.items()):
-        if costs.draws(name):
-            return Evidence(f"draws with `{name}`", frame.code.path, pos >> 16)
         for instr in index.at(pos):
             given = [obj for slot in operands(instr) if slot >= 0 for obj in frame.vals[slot] or ()]
             if any(isinstance(obj, Tensor) and obj.kind == VARIABLE for obj in given):

@@ -144,10 +144,10 @@ class FunctionFacts:
     `retraces` says whether literals that differ from call to call reach a parameter; `tracing_effects` whether there
     are side effects other than state that is set up once (None: as `python_side_effects`). `updates_variables` is
     answered where no parameter receives a tensor: whether what it computes changes variables; `reads_variables` where
-    it does not: whether it computes with some, or draws. `line` and `column` are those of `def` (from 1); `vouched` are
-    those of the `assumptions` that a person makes, in a comment, and `unfollowed` those about calls that nobody can
-    follow; `gives_tensors`: its annotation says that it gives tensors; `id` is `package.module:Class.method`, with `#2`
-    for a second definition of the same name in one scope.
+    it does not: whether it computes with some. `line` and `column` are those of `def` (from 1); `vouched` are those of
+    the `assumptions` that a person makes, in a comment, and `unfollowed` those about calls that nobody can follow;
+    `gives_tensors`: its annotation says that it gives tensors; `id` is `package.module:Class.method`, with `#2` for a
+    second definition of the same name in one scope.
     """
 
     id: str

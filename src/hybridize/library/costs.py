@@ -241,10 +241,6 @@ def differentiates(name: str) -> bool:
     return name in TAKES_GRADIENTS or _minimizes(name)
 
 
-#: The beginnings of names of operations that draw.
-_DRAWS: Final = ("tf.random.", "tf.image.random_", "tf.nn.dropout")
-
-
 @cache
 def applies(name: str) -> bool:
     """Whether a call updates variables with gradients."""
@@ -257,11 +253,6 @@ def assigns(name: str) -> bool:
     return owner.lower().endswith((".variable", ".parameter")) and method.startswith(
         ("assign", "scatter_", "batch_scatter_")
     )
-
-
-def draws(name: str) -> bool:
-    """Whether an operation draws random numbers from state that TensorFlow keeps: other ones whenever a graph runs."""
-    return name.startswith(_DRAWS) and "stateless" not in name
 
 
 def _minimizes(name: str) -> bool:

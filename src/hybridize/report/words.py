@@ -252,7 +252,7 @@ def _parameters_part(facts: FunctionFacts) -> str:
     if facts.tensor_parameter.value is Ternary.NO:
         updates = facts.updates_variables.value is Ternary.YES
         reads = facts.reads_variables.value is Ternary.YES
-        state = ", updates variables" if updates else ", computes with variables or draws" if reads else ""
+        state = ", updates variables" if updates else ", computes with variables" if reads else ""
         return f"no tensor parameter{state}"
     if facts.tensor_parameter.value is Ternary.UNKNOWN:
         return "tensor parameters unknown"
