@@ -129,6 +129,9 @@ def test_what_holds_functions_or_mappings_is_assumed_to_be_no_array(loop: str, t
         "for layer, s in zip(some, more): x = layer(x) * s",
         "for s, layer in zip(some, more): x = layer(x) * s",
         "for pair in zip(some, more): x = pair[0](x) * pair[1]",
+        "for settings in map(more, some): x = tf.reshape(x, **settings)",
+        "for s in list(some): x = s(x) if callable(s) else x * s",
+        "x = tf.add_n([s(x) if callable(s) else x * s for s in some])",
         "for first, *rest in zip(some, more): x = rest[0](x) * first",
     ],
 )
