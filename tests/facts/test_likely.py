@@ -15,6 +15,12 @@ HEAD = "import dataclasses\nimport numpy as np\nimport tensorflow as tf\nfrom ty
 #: Each defines `f` (or a method of that name), and takes a tensor.
 TAKES = {
     "a model that is handed in": "def f(model, x):\n    return tf.reduce_mean(model(x))\n",
+    "what is mapped over": "def f(xs):\n    return tf.map_fn(lambda x: tf.exp(x) * 2.0, xs)\n",
+    "what is dealt out": "def f(x):\n    return tf.dynamic_partition(x, [0, 1, 0], 2)\n",
+    "what a function inside computes on": (
+        "def f(x):\n    def inner(z):\n        return tf.exp(z) * 2.0\n    return inner(x) + inner(x=x)\n"
+    ),
+    "two models, one after the other": ("def f(encoder, decoder, x):\n    return tf.nn.softmax(decoder(encoder(x)))\n"),
     "elements": "def f(tensors):\n    return [tf.reshape(t, [-1]) for t in tensors]\n",
     "parts of an object": "def f(graph):\n    return tf.gather(graph.nodes, graph.senders)\n",
     "entries": "def f(features):\n    return tf.reshape(features['image'], [-1])\n",
@@ -53,6 +59,10 @@ TAKES_NONE = {
     "columns that no TensorFlow sees": "def f(x):\n    return tf.zeros([3]), np.exp(x[:, 0])\n",
     "an element": "def f(x):\n    return tf.exp(x[0]) * x[1]\n",
     "a number by its hint": "def f(n: int):\n    return tf.reshape(tf.range(9), [n]) + tf.gather(n, 0)\n",
+    "a setting beside what is mapped over": "def f(n):\n    return tf.map_fn(lambda x: x * 2.0, tf.ones(3), n)\n",
+    "a part of what a function inside gets": (
+        "def f(config):\n    def inner(c):\n        return tf.zeros(c.size)\n    return inner(config)\n"
+    ),
     "settings": "def f(config):\n    return tf.exp(config.rate) + tf.zeros(config.size)\n",
     "a number that a function keeps": (
         "def f(rate):\n    def loss(y):\n        return tf.reduce_sum(rate * y)\n    return loss\n"

@@ -96,3 +96,44 @@ def target(data, x: tf.Tensor):
 )
 def test_what_a_docstring_calls_a_tuple_is_no_array(said: str, use: str, blocks: bool, tmp_path: Path) -> None:
     assert ("HY358" in codes(tmp_path, TOLD.format(said=said, use=use))) == blocks
+
+
+GONE_THROUGH = """\
+import tensorflow as tf
+def target(x: tf.Tensor, some, more):
+    {loop}
+    return tf.exp(x) * 2.0
+"""
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "x = tf.add_n([layer(x) for layer in some])",
+        "for i, layer in enumerate(some): x = layer(x)",
+        "for layer, settings in zip(some, more): x = layer(x, **settings)",
+    ],
+)
+def test_what_holds_functions_or_mappings_is_assumed_to_be_no_array(loop: str, tmp_path: Path) -> None:
+    text = GONE_THROUGH.format(loop=loop)
+    assert "HY358" not in codes(tmp_path, text)
+    found = analyze([tmp_path], Config(all_safe=True), repairs=False)
+    assert any("no array" in each.message or "list or tuple" in each.message for each in found.assumptions)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "x = tf.add_n([x * s for s in some])",
+        "for i, s in enumerate(some): x = x * s",
+        "for layer, s in zip(some, more): x = layer(x) * s",
+        "for s, layer in zip(some, more): x = layer(x) * s",
+        "for pair in zip(some, more): x = pair[0](x) * pair[1]",
+        "for settings in map(more, some): x = tf.reshape(x, **settings)",
+        "for s in list(some): x = s(x) if callable(s) else x * s",
+        "x = tf.add_n([s(x) if callable(s) else x * s for s in some])",
+        "for first, *rest in zip(some, more): x = rest[0](x) * first",
+    ],
+)
+def test_what_else_is_gone_through_may_be_an_array(loop: str, tmp_path: Path) -> None:
+    assert "HY358" in codes(tmp_path, GONE_THROUGH.format(loop=loop))

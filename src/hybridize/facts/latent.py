@@ -13,12 +13,15 @@ from hybridize.domain.objects import Bound, Func, Lib
 from hybridize.domain.words import LAZY
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
+from hybridize.library.dialect import HOST_CALLS
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code
 
 _PREFIX: Final = "itertools."
 _LAZY: Final = LAZY | {"builtins.iter"}
+#: So many arguments of a host call say nothing of its state: the function, what it gets, and the dtypes that it gives.
+_STATED: Final = 3
 
 
 def hands_out(frame: Frame, position: int) -> bool:
@@ -49,6 +52,15 @@ def is_latent(frame: Frame, position: int, *, called_back: bool = True) -> bool:
         return False
     found = calls_at(code, position)
     return len(found) == 1 and _is_lazy(frame, found[0]) and _only_leaves(frame, found[0].target, set())
+
+
+def is_hosted(frame: Frame, position: int) -> bool:
+    """Whether a call hands a library's method (`history.append`) to the host, which runs it whenever the graph runs."""
+    found = calls_at(frame.code, position)  # of a chain of calls any may do it
+    if len(found) != 1 or len(found[0].arguments) > _STATED or any(key == "stateful" for key, _ in found[0].keywords):
+        return False  # a call that is said to have no state may be left out
+    func = frame.vals[found[0].function]
+    return bool(func) and all(isinstance(o, Lib) and o.name in HOST_CALLS for o in func)
 
 
 def _is_lazy(frame: Frame, call: ir.Call) -> bool:

@@ -69,6 +69,7 @@ class Trail:
         self.start = code, param
         self.forms: dict[tuple[Code, int], int] = {}
         self.todo: list[tuple[Code, int]] = []
+        self.inner: set[tuple[Code, int]] = set()  # what functions inside are given: their code is the function's own
 
     def follow(self) -> str | None:
         """The first use that asks for a tensor; None where there is none, or one asks for another thing."""
@@ -179,7 +180,7 @@ class Trail:
                 if answer == "" and form == _SELF:
                     return ""
                 # Numbers are computed with as well; what is captured, or comes from other functions, may be a setting.
-                own = code is self.start[0] and not self.depth
+                own = (code is self.start[0] or (code, slot) in self.inner) and not self.depth
                 strong = form >= _SELF and own if takes_numbers(answer or "") else form >= _SAME or own
                 if answer and strong:
                     said = said or answer
@@ -189,9 +190,18 @@ class Trail:
                     said = said or "the replicas of a strategy, one element after the other"
                 if passes_on(callee.name, places):
                     self._add(code, instr.target, form)
-            elif isinstance(callee, Unknown) and form >= _SAME and self._is_own(code, instr.function):
+            elif isinstance(callee, Unknown) and form != _PART and self._is_own(code, instr.function):
                 self._add(code, instr.target, _MADE)
+            elif isinstance(callee, Func) and callee.code.parent is self.start[0] and form >= _SAME:
+                self._enter(callee.code, places, form)
         return said
+
+    def _enter(self, code: Code, places: Sequence[int | str], form: int) -> None:
+        """Goes on with the parameters of a nested function that a call gives a value to."""
+        for i, param in enumerate(code.params):
+            if (i in places or param.name in places) and param.kind in ("normal", "positional"):
+                self.inner.add((code, param.slot))
+                self._add(code, param.slot, form)
 
     def _holds_tensor(self, code: Code, slot: int) -> bool:
         """Whether what is in a slot is a tensor, and no array, in any context."""

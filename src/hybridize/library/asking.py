@@ -51,6 +51,11 @@ _COMPUTING: Final = (
     "tensorflow_addons.image.",
     "keras.layers.",
 )
+#: Functions that take tensors at a place, or structures of these, where what flows shall not be told by that.
+_OF_STRUCTURES: Final[Mapping[str, tuple[int, str]]] = {
+    **dict.fromkeys(("tf.map_fn", "tf.vectorized_map", "tf.scan", "tf.foldl", "tf.foldr"), (1, "elems")),
+    "tf.dynamic_partition": (0, "data"),
+}
 #: What only TensorFlow's own shapes and dtypes have.
 _ASKED: Final[Mapping[str, frozenset[str]]] = {
     "shape": frozenset(
@@ -73,6 +78,8 @@ def asks_by_package(name: str, place: int | str) -> str | None:
     """Whether a function asks for a tensor where TensorFlow's own do not tell; empty where for another thing."""
     if name in _OF_OTHERS:
         return ""
+    if place in _OF_STRUCTURES.get(name, ()):
+        return f"`{name}`"
     if name.startswith(_COMPUTING) and place == 0 and name.rpartition(".")[2][:1].islower():
         return f"`{name}`"
     return None

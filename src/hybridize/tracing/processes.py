@@ -47,6 +47,10 @@ class Processes:
                 found |= 1 << i
         return found if found or some & self._tested else ANYWHERE
 
+    def is_tested(self, frame: Frame) -> bool:
+        """Whether tests run a frame: as often as they like, in one process."""
+        return bool(self.extents.set_of([frame]) & self._tested)
+
     @cached_property
     def _tested(self) -> int:
         """What the functions of tests run."""
@@ -61,11 +65,16 @@ class Processes:
         return self.of([f for f in frames if f.uid == obj.frame] or frames)
 
 
+def processes(project: ProjectView) -> Processes:
+    """Those of a project, made when first asked for."""
+    return project.shared("processes", lambda: Processes(project))
+
+
 def meeting(project: ProjectView, objects: set[_O]) -> set[_O]:
     """Those of some objects that one program may make beside another of them."""
     if len(objects) < 2:
         return set()
-    known = project.shared("processes", lambda: Processes(project))
+    known = processes(project)
     runs = {obj: known.of_object(obj) for obj in objects}
     return {a for a in objects if any(runs[a] & runs[b] for b in objects if b is not a)}
 

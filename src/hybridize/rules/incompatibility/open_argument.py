@@ -35,6 +35,12 @@ _ITERATE: Final = frozenset(
 _ITERATE_ONE: Final = frozenset(f"builtins.{name}" for name in "sum min max any all".split())
 #: Classes that no array and no tensor is of, and whose objects a graph gets as they are (structures: in another shell).
 _PYTHONS_OWN: Final = frozenset(f"builtins.{name}" for name in "dict list tuple str bytes".split())
+#: What gives the elements on as they are, and where those of its first argument are in what it gives.
+_DEALT: Final = {
+    **dict.fromkeys(("builtins.zip", "builtins.list", "builtins.tuple", "builtins.reversed"), 0),
+    "builtins.enumerate": 1,
+}
+_ASKED: Final = frozenset(f"builtins.{name}" for name in "callable isinstance hasattr getattr type".split())
 _QUESTIONS: Final = frozenset({"builtins.isinstance", "tf.is_tensor"})
 _LOOKS: Final = frozenset({"builtins.hasattr", "builtins.getattr"})
 _EAGER: Final = frozenset({"numpy", "_numpy"})
@@ -42,6 +48,8 @@ _EAGER: Final = frozenset({"numpy", "_numpy"})
 _FOR_PEOPLE: Final = ("typing", "abc")
 #: What is assumed of an argument that is taken apart into names: rows of an array have none.
 _TAKEN_APART: Final = "assumed that what is taken apart into names is a tuple or list"
+#: What is assumed of an argument whose elements are called, or given as keywords: no array is one of such.
+_OF_OBJECTS: Final = "assumed that what holds functions or mappings is a list or tuple"
 _MAY_BE_ARRAY: Final = "an argument of unknown kind, which may be an array"
 
 
@@ -129,12 +137,38 @@ def _given(view: FrameView, instr: ir.Call, said: str) -> Iterator[Hit]:
 
 
 def _iterated(view: FrameView, instr: ir.Call, name: str) -> Iterator[Hit]:
-    needs = 0
-    for slot in arguments(instr):
-        needs |= _gone_through(view, slot)
-    if needs:
-        said = f"goes through {_MAY_BE_ARRAY}, with `{name.removeprefix('builtins.')}`"
-        yield Hit(instr.position, f"{said}: Python cannot go through a tensor of a graph", needs)
+    needs = others = 0
+    for place, slot in enumerate(arguments(instr)):
+        through = _gone_through(view, slot)
+        if name in _DEALT and _holds_others(view, instr.target, _DEALT[name] + place):
+            others |= through
+        else:
+            needs |= through
+    said = f"goes through {_MAY_BE_ARRAY}, with `{name.removeprefix('builtins.')}`"
+    for mask, unless in ((needs, ""), (others & ~needs, _OF_OBJECTS)):
+        if mask:
+            yield Hit(instr.position, f"{said}: Python cannot go through a tensor of a graph", mask, unless=unless)
+
+
+def _holds_others(view: FrameView, slot: int, place: int) -> bool:
+    """Whether what is gone through gives something that is called or given as keywords, itself or at a place of it.
+
+    Not where the code asks first what it is: then it may be another thing.
+    """
+    index = index_of(view.code)
+    given = {each.target for each in index.of(ir.Iter) if index.original(each.source) == slot}
+    given |= {
+        each.targets[place]
+        for each in index.of(ir.Unpack)
+        if index.original(each.source) in given and each.star < 0 and place < len(each.targets)
+    }
+    used: set[int] = set()
+    for call in index.of(ir.Call):
+        if not _ASKED.isdisjoint(view.names(call.function)):
+            given.difference_update(index.original(each) for each in arguments(call))
+        used.add(index.original(call.function))
+        used.update(index.original(each) for key, each in call.keywords if key is None)
+    return not used.isdisjoint(given)
 
 
 def _gone_through(view: FrameView, slot: int) -> int:
@@ -196,7 +230,10 @@ def loop(view: FrameView, instr: ir.Loop) -> Iterator[Hit]:
     flow = control(view)
     site = next((s for s in flow.structure.loops if s.instr is instr), None)
     if site is not None and flow.is_comprehension(site):
-        yield Hit(instr.position, f"a comprehension goes through {_MAY_BE_ARRAY} and becomes a tensor", needs)
+        unless = _OF_OBJECTS if _holds_others(view, index_of(view.code).original(instr.iterable), 0) else ""
+        yield Hit(
+            instr.position, f"a comprehension goes through {_MAY_BE_ARRAY} and becomes a tensor", needs, unless=unless
+        )
 
 
 def unpack(view: FrameView, instr: ir.Unpack) -> Iterator[Hit]:

@@ -16,9 +16,9 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.tracing.alternatives import together
 from hybridize.tracing.building import is_built, owns_weights
 from hybridize.tracing.creation import builds_weights, makes_variables
-from hybridize.tracing.processes import meeting
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 
@@ -34,7 +34,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             objects = {o for o in given if isinstance(o, Inst)}
             found |= _filling(function, objects) | _holding(function, objects)
         if len(found) > 1:
-            found = meeting(project, found)
+            found = together(project, found)
         if not found:
             continue
         makers = _makers(function, index)

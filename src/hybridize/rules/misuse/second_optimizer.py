@@ -14,11 +14,12 @@ from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.tracing.alternatives import together
 from hybridize.tracing.building import is_built
 from hybridize.tracing.hybridized import places
 from hybridize.tracing.keyed import varies
 from hybridize.tracing.late import STEPS, comes_again, is_optimizer, stepping
-from hybridize.tracing.processes import meeting, programs_of
+from hybridize.tracing.processes import programs_of
 from hybridize.tracing.views import FunctionView, ProjectView
 
 
@@ -29,7 +30,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if len(found) < 2 and (i or function.facts.kind is not FunctionKind.METHOD):  # a graph for each receiver
             found = _of_objects(function, i) or found
         again = comes_again(function, found)
-        found = found if again else meeting(function.project, found)
+        found = found if again else together(function.project, found)
         if found and not again and function.is_hybrid and (_are_chosen(found) or not _meet(function, found, i)):
             continue
         if not found or all(isinstance(o, (Inst, LibInst)) and is_built(function.project, o) for o in found):

@@ -12,8 +12,8 @@ from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.tracing.alternatives import together
 from hybridize.tracing.late import STEPS, comes_again, is_optimizer, stepping
-from hybridize.tracing.processes import meeting
 from hybridize.tracing.views import FunctionView
 
 #: Since this release of TensorFlow an optimizer steps over the variables of its first step alone, eagerly as well.
@@ -37,7 +37,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if not i and function.facts.kind is FunctionKind.METHOD:
             continue  # a graph for each receiver
         found: set[Obj] = {o for f in function.frames for o in f.args[i] if o in asked}
-        if not comes_again(function, found) and len(meeting(function.project, found)) < 2:
+        if not comes_again(function, found) and len(together(function.project, found)) < 2:
             continue
         frame, step = late[0]
         said = (

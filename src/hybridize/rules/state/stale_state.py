@@ -12,6 +12,7 @@ from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.doubts import doubtful
+from hybridize.tracing.filled import is_filled_before
 from hybridize.tracing.parts import Part
 from hybridize.tracing.reads import scan
 from hybridize.tracing.staleness import OPEN, RUNS, TESTS, Stale, counts, extent_of, stale
@@ -115,6 +116,8 @@ def _places(project: ProjectView, doubt: Doubt) -> dict[Place, list[Frame]]:
     places: dict[Place, list[Frame]] = {}
     for hit, frames in doubt.hits.items():
         place = _place(hit)
+        if is_filled_before(place, doubt.function.code, known):
+            continue
         frames = [frame for frame in frames if not _is_argument(place, frame) and not _is_local(place, frame, doubt)]
         if frames and known.writers(place, project.extents) & ~extent:
             places.setdefault(place, []).extend(frames)
