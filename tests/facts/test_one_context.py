@@ -234,6 +234,8 @@ seen = []
 
 def build(n, given=None, other=None, deep=False):
     found = [] if given is None else [given]
+    if other is not None:
+        found = found + [other]
     if {condition}:
         parts = [tf.ones([3]) for _ in range(n)]
     else:
@@ -256,6 +258,7 @@ _AWAY = {
     "three of them": ("given is None and other is None and not deep", "2, deep=False"),
     "nested": ("given is None and (other is None or deep)", "2, None, None, True"),
     "one or the other": ("(given is None) if other is None else deep", "2"),
+    "asked before": ("not (other is not None) and other is None", "2"),
 }
 #: Of these each may run it, and does.
 _THERE = {

@@ -136,12 +136,10 @@ def _walk(code: Code, block: Block, stack: tuple[Condition, ...], found: dict[in
 
 def _asked(code: Code, slot: int, depth: int = _DEPTH) -> Question:
     """What a condition asks of the parameters."""
-    for i, param in enumerate(code.params):
-        if param.slot == slot:
-            return Asked(i, asks_none=False)
-    match index_of(code).definitions.get(slot) if depth else None:
-        case ir.Refine(source=source):
-            return _asked(code, source, depth - 1)
+    index = _parameter(code, slot)
+    if index is not None:
+        return Asked(index, asks_none=False)
+    match index_of(code).source(slot) if depth else None:
         case ir.Unary(operator="not", operand=operand):
             return _not(_asked(code, operand, depth - 1))
         case ir.Compare(operator="is" | "is not" as operator, left=left, right=right):
@@ -159,8 +157,18 @@ def _not(question: Question) -> Question:
 
 def _none_asked(code: Code, slot: int) -> Question:
     """Whether a parameter is None."""
+    index = _parameter(code, slot)
+    return None if index is None else Asked(index, asks_none=True)
+
+
+def _parameter(code: Code, slot: int, depth: int = _DEPTH) -> int | None:
+    """The parameter that a slot holds as it was passed: where branches join that only asked about it, too."""
     slot = index_of(code).original(slot)
-    return next((Asked(i, asks_none=True) for i, param in enumerate(code.params) if param.slot == slot), None)
+    made = index_of(code).definitions.get(slot)
+    if isinstance(made, ir.Phi) and depth:
+        brought = {_parameter(code, each, depth - 1) for _, each in made.incoming}
+        return brought.pop() if len(brought) == 1 else None
+    return next((i for i, param in enumerate(code.params) if param.slot == slot), None)
 
 
 def _joined(code: Code, incoming: dict[int, int], depth: int) -> Question:
