@@ -50,7 +50,19 @@ def _codes(tmp_path: Path, text: str, name: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("used", "told"),
-    [("found['a']", False), ("found['places'].start", True), ("list(found.items())", True)],
+    [
+        ("found['a']", False),
+        ("found['places'].start", True),
+        ("list(found.items())", True),
+        ("found.get('a')", False),
+        ("found.get('places').start", True),
+        ("found.get(input(), 1).start", True),
+        ("(lambda get: get('places').start)(found.get)", True),
+        ("(found is None, found['places'] is not None, found.get('places') is None)", False),
+        ("found['places'] is found['a']", True),
+        ("len(found['places'])", False),
+        ("(len(found['places']), found['places'].stop)", True),
+    ],
 )
 def test_who_hands_a_graph_over_does_not_use_its_result(tmp_path: Path, used: str, told: bool) -> None:
     assert ("HY349" in _codes(tmp_path, _HANDED.format(used=used), "Flip.transform")) is told

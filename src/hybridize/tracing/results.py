@@ -375,12 +375,23 @@ def taken(view: FrameView, slot: int, path: tuple[object, ...]) -> Iterator[tupl
             keys = [o.const for o in view.value(use.index) if isinstance(o, Lit)]
             if path[0] is None or not keys or path[0] in keys:
                 yield from taken(view, use.target, path[1:])
+        elif path and isinstance(use, ir.Attr) and use.name == "get" and _entry_gets(view, use):
+            for call in _entry_gets(view, use):
+                keys = [o.const for o in view.value(call.arguments[0][0]) if isinstance(o, Lit)]
+                if path[0] is None or not keys or path[0] in keys:
+                    yield from taken(view, call.target, path[1:])
         elif path and (
             isinstance(use, ir.Item) or (isinstance(use, ir.SetItem) and slot not in (use.index, use.value))
         ):
             continue  # another part, or something that the caller puts beside
         else:
             yield use, slot, not path
+
+
+def _entry_gets(view: FrameView, method: ir.Attr) -> list[ir.Call]:
+    """The calls of a dictionary's `get`, where nothing else is done with the method."""
+    calls = [each for each in uses(view, method.target) if isinstance(each, ir.Call) and each.arguments]
+    return calls if len(calls) == sum(1 for _ in uses(view, method.target)) else []
 
 
 def site(view: FrameView, instr: Instr, message: str) -> Evidence:
