@@ -27,7 +27,6 @@ SCOPES = {
     'tf.name_scope("a")': "str",
     'tf.compat.v1.name_scope("a")': "str",
     'tf.keras.backend.name_scope("a")': "str",
-    "self.name_scope": "str",
     'tf.device("/cpu:0")': None,
     "tf.control_dependencies([])": None,
     "tf.init_scope()": None,

@@ -361,7 +361,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
             "non_trainable_variables": _module_variables,
             "submodules": lambda call: unknown("submodules").value,
             "name": lambda call: STR_V,
-            "name_scope": lambda call: call.made("tf.name_scope").value,
+            "name_scope": lambda call: unknown("a name scope").value,
         },
     ),
     "tf.autodiff.ForwardAccumulator": ClassSpec(
