@@ -166,7 +166,8 @@ def _parameter(code: Code, slot: int, depth: int = _DEPTH) -> int | None:
     slot = index_of(code).original(slot)
     made = index_of(code).definitions.get(slot)
     if isinstance(made, ir.Phi) and depth:
-        brought = {_parameter(code, each, depth - 1) for _, each in made.incoming}
+        slots = {index_of(code).original(each) for _, each in made.incoming}
+        brought = {_parameter(code, each, depth - 1) for each in slots}
         return brought.pop() if len(brought) == 1 else None
     return next((i for i, param in enumerate(code.params) if param.slot == slot), None)
 
