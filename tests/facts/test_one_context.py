@@ -224,3 +224,88 @@ def test_a_place_that_calls_several_times_gets_to_what_any_of_these_calls_does(t
 def test_and_to_nothing_that_none_of_them_does(tmp_path: Path) -> None:
     text = _NOTES.format(flags="False, False").replace("print(note(False)", "print(note(True)")
     assert "HY003" not in _codes(tmp_path, text)
+
+
+_CHOICE = """\
+import tensorflow as tf
+
+seen = []
+
+
+def build(n, given=None, other=None, deep=False):
+    found = [] if given is None else [given]
+    if other is not None:
+        found = found + [other]
+    if {condition}:
+        parts = [tf.ones([3]) for _ in range(n)]
+    else:
+        seen.append(n)
+        parts = [other if given is None else given, tf.ones([3])][other is None and given is None :]
+    return tf.add_n(parts)
+
+
+def target(x):
+    return tf.exp(x) * build({passed}) + tf.sin(x)
+
+
+print(build(2, tf.ones([3])), build(2, None, tf.ones([3]), True), target(tf.ones([3])), seen)
+"""
+#: A condition, and what a call passes: none of these runs what stands under its other answer.
+_AWAY = {
+    "both are None": ("(given is None) and (other is None)", "2"),
+    "the first decides": ("given is None or other == 3", "2"),
+    "neither is given": ("not (given is not None or other is not None)", "2, None"),
+    "three of them": ("given is None and other is None and not deep", "2, deep=False"),
+    "nested": ("given is None and (other is None or deep)", "2, None, None, True"),
+    "one or the other": ("(given is None) if other is None else deep", "2"),
+    "asked before": ("not (other is not None) and other is None", "2"),
+}
+#: Of these each may run it, and does.
+_THERE = {
+    "one is given": ("(given is None) and (other is None)", "2, None, x"),
+    "the first decides": ("(given is None) and (other is None)", "2, x"),
+    "another question": ("given is None and n == 3", "2"),
+    "a flag": ("given is None and not deep", "2, deep=True"),
+    "a list that grows": ("not found or (found.append(1) and deep)", "2, x"),
+    "one or the other": ("(given is None) if other is None else deep", "2, None, x"),
+    "negated": ("not (given is None and other is None)", "2"),
+}
+
+
+@pytest.mark.parametrize("case", _AWAY)
+def test_a_call_stays_away_from_what_conditions_on_several_arguments_rule_out(tmp_path: Path, case: str) -> None:
+    condition, passed = _AWAY[case]
+    assert "HY003" not in _codes(tmp_path, _CHOICE.format(condition=condition, passed=passed))
+
+
+@pytest.mark.parametrize("case", _THERE)
+def test_and_gets_to_what_they_leave_open(tmp_path: Path, case: str) -> None:
+    condition, passed = _THERE[case]
+    assert "HY003" in _codes(tmp_path, _CHOICE.format(condition=condition, passed=passed))
+
+
+_GROWS = """\
+import tensorflow as tf
+
+seen = []
+
+
+def build(x, parts):
+    if parts:
+        parts.pop()
+        if parts:
+            return tf.exp(x)
+        seen.append(1)
+    return tf.exp(x) * 2.0
+
+
+def target(x):
+    return build(x, [1])
+
+
+print(build(tf.ones([3]), []), target(tf.ones([3])), seen)
+"""
+
+
+def test_what_held_before_may_not_hold_again(tmp_path: Path) -> None:
+    assert "HY003" in _codes(tmp_path, _GROWS)

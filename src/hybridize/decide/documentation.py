@@ -94,7 +94,8 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         Severity.ERROR,
         "A traced function runs its Python code once per trace, not once per call: prints, appends, counters and "
         "random draws would happen once. Use TensorFlow's own state (`tf.Variable`, `tf.print`, `tf.random`). A hybrid "
-        "function with side effects is left as it is and warned about: it is likely a bug.",
+        "function with side effects is left as it is; where they are a bug, the rules of the place say so (HY201 to "
+        "HY206, HY601).",
     ),
     "HY004": Doc(
         "recursive",

@@ -137,7 +137,7 @@ def decide(facts: FunctionFacts, options: Options, hits: Sequence[RuleHit] = ())
         failures += [_failure(facts, condition) for condition in failed if condition.status]
     if facts.mode is Mode.EAGER:
         return _report(facts, Decision(Action.KEEP), failures + _hazards(facts) + _hit_statuses(facts, hits))
-    return _report(facts, Decision(Action.KEEP), _hybrid_failures(failures, hits))
+    return _report(facts, Decision(Action.KEEP), _hybrid_failures(failures))
 
 
 def findings(facts: FunctionFacts, hits: Sequence[RuleHit]) -> list[Finding]:
@@ -245,18 +245,15 @@ def _hazards(facts: FunctionFacts) -> list[Status]:
     return [status_of(facts, h.name, h.message, h.evidence) for h in facts.hazards if h.name in CODES]
 
 
-def _hybrid_failures(failures: list[Status], hits: Sequence[RuleHit]) -> list[Status]:
-    """A hybrid function that stays: what is likely a bug is warned about, the rest is information.
+def _hybrid_failures(failures: list[Status]) -> list[Status]:
+    """A hybrid function that stays: a recursive one is likely a bug, the rest is information.
 
-    A side effect may be harmless, or meant to happen while tracing: a rule that warns of the same place knows.
+    Of a side effect that is one, the rules tell: one finding for each cause.
     """
-    warned = {(hit.path, hit.line) for hit in hits if hit.level is not Level.INFO}
     out: dict[str, Status] = {}
     for status in failures:
-        is_bug = status.name == "recursive"
-        if status.name == "python-side-effects":
-            is_bug = any((e.path, e.line) in warned for e in status.evidence)
-        out.setdefault(status.name, replace(status, severity=Severity.WARNING if is_bug else Severity.INFO))
+        severity = Severity.WARNING if status.name == "recursive" else Severity.INFO
+        out.setdefault(status.name, replace(status, severity=severity))
     return list(out.values())
 
 

@@ -136,11 +136,10 @@ def _is_mapped(frame: Frame, position: int, code: Code) -> bool:
     given = False
     for call in calls_at(frame.code, position):
         called = frame.vals[call.function] or ()
-        if any(denotes(obj, code) for obj in called):
+        if holds(frame, call.function, code):
             return False
         if any(isinstance(o, Bound) and isinstance(o.receiver, Stream) and o.receiver.is_data for o in called):
-            slots = arguments(call)
-            given = given or any(denotes(obj, code) for slot in slots for obj in frame.vals[slot] or ())
+            given = given or any(holds(frame, slot, code) for slot in arguments(call))
     return given
 
 
@@ -166,6 +165,11 @@ def denotes(obj: Obj, code: Code) -> bool:
     if isinstance(func, Wrapper):
         return any(denotes(inner, code) for inner in func.inner)
     return isinstance(func, Func) and func.code is code
+
+
+def holds(frame: Frame, slot: int, code: Code) -> bool:
+    """Whether a slot may hold a function."""
+    return any(denotes(obj, code) for obj in frame.vals[slot] or ())
 
 
 class Coverage:

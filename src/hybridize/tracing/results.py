@@ -28,14 +28,15 @@ from hybridize.domain.objects import (
     Wrapper,
 )
 from hybridize.domain.tensors import NDARRAY, VARIABLE
-from hybridize.facts.callgraph import denotes, has_own_gradient
+from hybridize.facts.callgraph import has_own_gradient, holds
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at, calls_at
 from hybridize.flow.frames import Frame
 from hybridize.library.index import known_package, lookup
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Param
+from hybridize.program.ir import Code, Instr, Param
+from hybridize.program.operands import arguments
 from hybridize.records import dataclass
 from hybridize.tracing.comparing import not_remade
 from hybridize.tracing.rebuilt import rebuilt
@@ -338,7 +339,9 @@ def consumers(function: FunctionView) -> list[tuple[FrameView, ir.Call, str]] | 
             continue
         instr = _call(caller, pos, function)
         if instr is not None:
-            found[caller, pos] = (FrameView(function.project, caller), instr, how)
+            # What a graph gives to who only handed it over, that is not the result of the call.
+            given = how is How.HYBRID and _is_handed(caller, instr, function.code)
+            found[caller, pos] = (FrameView(function.project, caller), instr, How.CALLBACK if given else how)
         elif how in DIRECT:
             return None
     return list(found.values()) if called else None
@@ -348,10 +351,13 @@ def _call(caller: Frame, pos: int, function: FunctionView) -> ir.Call | None:
     first = call_at(caller.code, pos)
     if first is None:
         return None
-    for instr in calls_at(caller.code, pos):
-        if any(denotes(obj, function.code) for obj in caller.vals[instr.function] or ()):
-            return instr
-    return first
+    code = function.code
+    return next((instr for instr in calls_at(caller.code, pos) if holds(caller, instr.function, code)), first)
+
+
+def _is_handed(caller: Frame, instr: ir.Call, code: Code) -> bool:
+    """Whether a call passes a function to something else, which runs it."""
+    return not holds(caller, instr.function, code) and any(holds(caller, slot, code) for slot in arguments(instr))
 
 
 def taken(view: FrameView, slot: int, path: tuple[object, ...]) -> Iterator[tuple[Instr, int, bool]]:
@@ -369,12 +375,23 @@ def taken(view: FrameView, slot: int, path: tuple[object, ...]) -> Iterator[tupl
             keys = [o.const for o in view.value(use.index) if isinstance(o, Lit)]
             if path[0] is None or not keys or path[0] in keys:
                 yield from taken(view, use.target, path[1:])
+        elif path and isinstance(use, ir.Attr) and use.name == "get" and _entry_gets(view, use):
+            for call in _entry_gets(view, use):
+                keys = [o.const for o in view.value(call.arguments[0][0]) if isinstance(o, Lit)]
+                if path[0] is None or not keys or path[0] in keys:
+                    yield from taken(view, call.target, path[1:])
         elif path and (
             isinstance(use, ir.Item) or (isinstance(use, ir.SetItem) and slot not in (use.index, use.value))
         ):
             continue  # another part, or something that the caller puts beside
         else:
             yield use, slot, not path
+
+
+def _entry_gets(view: FrameView, method: ir.Attr) -> list[ir.Call]:
+    """The calls of a dictionary's `get`, where nothing else is done with the method."""
+    calls = [each for each in uses(view, method.target) if isinstance(each, ir.Call) and each.arguments]
+    return calls if len(calls) == sum(1 for _ in uses(view, method.target)) else []
 
 
 def site(view: FrameView, instr: Instr, message: str) -> Evidence:

@@ -12,6 +12,7 @@ from hybridize.domain.objects import (
     INT_V,
     MAX_NESTING,
     NONE_V,
+    STR_V,
     Container,
     Lib,
     Obj,
@@ -233,8 +234,13 @@ def _gradients_of_function(call: Call) -> Value:
     return unknown("a gradient function").value
 
 
-def _init_scope(call: Call) -> Value:
+def _scope(call: Call) -> Value:
     return call.made(call.name).value
+
+
+def _entered(value: Value) -> ClassSpec:
+    """The class of a scope whose `with` statement binds that value."""
+    return ClassSpec(methods={"__enter__": Spec(lambda call: value)})
 
 
 def _strategy_run(call: Call) -> Value:
@@ -321,16 +327,18 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.custom_gradient": Spec(_custom_gradient),
     "tf.recompute_grad": Spec(_recompute),
     "tf.grad_pass_through": Spec(_recompute),
-    "tf.init_scope": Spec(_init_scope),
-    "tf.device": Spec(_init_scope),
-    "tf.name_scope": Spec(_init_scope),
-    "tf.control_dependencies": Spec(_init_scope),
+    "tf.init_scope": Spec(_scope),
+    "tf.device": Spec(_scope),
+    "tf.name_scope": Spec(_scope),
+    "tf.control_dependencies": Spec(_scope),
     "tf.distribute.get_strategy": Spec(_named_object("tf.distribute.Strategy")),
     "tf.distribute.get_replica_context": Spec(_named_object("tf.distribute.ReplicaContext")),
     "tf.distribute.has_strategy": Spec(lambda call: unknown("whether a strategy is in force").value),
 }
 
 CLASSES: Final[dict[str, ClassSpec]] = {
+    "tf.name_scope": _entered(STR_V),
+    **dict.fromkeys(("tf.init_scope", "tf.device", "tf.control_dependencies"), _entered(NONE_V)),
     **{
         f"tf.distribute.{name}": ClassSpec(
             methods=_STRATEGY,

@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, Container, Obj, Stream, Tensor, Tup, Value, stream, tensor, tup, unknown
-from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE, Shape
+from hybridize.domain.tensors import DENSE, NDARRAY, SYMBOLIC, VARIABLE, Shape
 from hybridize.library.convert import PYTHON_TF, type_of_value
 from hybridize.library.spec import Call
 
@@ -15,6 +15,8 @@ DATASET: Final = "tf.data.Dataset"
 
 
 ITERATOR: Final = "tf.data.Iterator"
+#: What no element of a dataset is: it becomes a tensor on the way, or is refused.
+_OUTSIDE: Final = (NDARRAY, VARIABLE, SYMBOLIC)
 
 
 #: The count of a dataset that never ends.
@@ -106,7 +108,7 @@ class Leaf(LeafRule):
 
     def __call__(self, call: Call, obj: Obj) -> Value:
         dtype, shape = type_of_value(call, obj.value, PYTHON_TF)
-        kind = obj.kind if isinstance(obj, Tensor) and obj.kind not in (NDARRAY, VARIABLE) else DENSE
+        kind = obj.kind if isinstance(obj, Tensor) and obj.kind not in _OUTSIDE else DENSE
         if not isinstance(obj, Tensor) and dtype is None and shape is None:
             return obj.value
         new: Shape = self.shape(shape)  # type: ignore[operator]

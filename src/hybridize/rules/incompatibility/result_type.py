@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.objects import Container, Lit, Prim, Tensor
+from hybridize.domain.objects import NONE_V, Container, Lit, Prim, Tensor
 from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.words import COMPARISONS, NUMBER_CLASSES, NUMBERS
 from hybridize.facts.model import Evidence
@@ -152,6 +152,9 @@ def _neutral(view: FrameView, use: Instr, slot: int, part: Part, exact: bool) ->
         return not isinstance(use, ir.Call) or not _keeps(view, use)
     if isinstance(use, ir.Call):
         return _neutral_call(view, use, slot, part, exact)
+    if isinstance(use, ir.Compare) and use.operator in ("is", "is not"):
+        # What is None comes back as None, and nothing else does.
+        return view.value(use.right if use.left == slot else use.left) == NONE_V
     if not exact:
         return False
     if part.what == ARRAY and isinstance(use, ir.Attr):
@@ -179,6 +182,8 @@ def _neutral_call(view: FrameView, use: ir.Call, slot: int, part: Part, exact: b
         return False
     if all(n in _CONVERSIONS for n in names):
         return exact and part.kind in NUMBERS
+    if names == ("builtins.len",):
+        return exact and (part.what == ARRAY or part.kind == "shape")
     if part.kind in ("str", "bytes", "TensorArray"):
         return False
     if all(n.startswith("np.") for n in names):

@@ -29,12 +29,16 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """
     once = function.is_hybrid and not is_called_again(function)
     seeds: dict[Frame, list[tuple[int, str]]] = {}
-    for frame, reason in reasons(function):
-        if kind_of(reason.effect) == "random" and not _is_unused(function, frame, reason):
-            if frame not in seeds:
-                seeds[frame] = list(_seeded(FrameView(function.project, frame)))
-            fixed = _is_fixed(reason, seeds[frame])
-            yield hit(reason, Level.INFO if once else Level.WARNING if fixed else None)
+    used = [(f, r) for f, r in reasons(function) if kind_of(r.effect) == "random" and not _is_unused(function, f, r)]
+    drawn = [reason.effect.detail for _, reason in used if reason.effect.detail not in _SEEDS]
+    for frame, reason in used:
+        family = _SEEDS.get(reason.effect.detail) if function.is_hybrid else None
+        if family is not None and any(detail.startswith(family) for detail in drawn):
+            continue  # what comes of it is told
+        if frame not in seeds:
+            seeds[frame] = list(_seeded(FrameView(function.project, frame)))
+        fixed = _is_fixed(reason, seeds[frame])
+        yield hit(reason, Level.INFO if once else Level.WARNING if fixed else None)
 
 
 def _seeded(view: FrameView) -> Iterator[tuple[int, str]]:
