@@ -67,7 +67,7 @@ class Plan:
     def in_graph(self, path: str, line: int) -> bool:
         """Whether a place is in a function that runs as a graph, or mostly as part of one."""
         return any(
-            share >= MOSTLY and code.path == path and code.line <= line <= code.end_line and code.kind == "function"
+            share >= MOSTLY and code.path == path and code.line <= line <= code.end_line and code.is_function
             for code, share in self.graphs.items()
         )
 

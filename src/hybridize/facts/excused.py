@@ -73,7 +73,7 @@ class Excused:
     def _copied(self) -> bool:
         """Whether some code reads all the fields of an object of the program, or copies or stores it with them."""
         known = self.solution.frames
-        unrun = [code for code in self._codes if code not in known and code.kind in ("function", "lambda")]
+        unrun = [code for code in self._codes if code not in known and not code.is_body]
         if any({*index_of(code).names, *index_of(code).attributes} & _WHOLE_NAMES for code in unrun):
             return True
         return any(

@@ -89,7 +89,7 @@ def _grown_parameter(frame: Frame, slot: int, depth: int) -> Evidence | None:
             nexts = [r.elements[place][0] for r in rows if isinstance(r, ir.Sequence) and len(r.elements) > place]
             found = _own_growth(frame, nexts, slot)
         else:
-            bound = len(frame.code.params) > 0 and frame.code.parent is not None and frame.code.parent.kind == "class"
+            bound = len(frame.code.params) > 0 and frame.code.in_class
             given = argument_slot(caller, pos, place, frame.code.params[place].name, bound=bound)
             found = grown_argument(caller, pos, given, depth - 1) if given >= 0 else None
         if found is not None:

@@ -51,9 +51,9 @@ class Likely:
         frames = self.frames.get(code, ())
         param = code.params[index]
         func = frames[0].func if frames else None
-        if _is_gradient(code) and not param.has_default and param.kind in ("normal", "positional", "varargs"):
+        if _is_gradient(code) and not param.has_default and (param.by_place or param.is_varargs):
             return f"the gradient function `{code.name}`"
-        if func is None or param.slot < 0 or param.kind == "kwargs":
+        if func is None or param.slot < 0 or param.is_kwargs:
             return None
         called = self.called_back(func, index)
         if called is not None:

@@ -65,7 +65,7 @@ class Parameters:
         self.speculate = speculate
         self.booleans = booleans
         self.func = frames[0].func if frames else None
-        kind = method_kind(self.func) if self.func is not None and _in_class(code) else "function"
+        kind = method_kind(self.func) if self.func is not None and code.in_class else "function"
         self.kind = kind
         self.skip_first = kind in ("method", "classmethod")
         self.assumptions: list[Evidence] = []
@@ -447,10 +447,6 @@ def _literal_text(obj: Obj) -> str:
     if isinstance(obj, Container):
         return f"a {obj.kind} with a literal"
     return "a tuple with a literal" if isinstance(obj, Tup) else "an object with a literal"
-
-
-def _in_class(code: Code) -> bool:
-    return code.parent is not None and code.parent.kind == "class"
 
 
 def _types(seen: Seen) -> tuple[TensorType, ...]:

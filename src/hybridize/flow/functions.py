@@ -357,7 +357,7 @@ class FunctionCalls:
 def _takes_by_position(code: Code) -> bool:
     """Whether every parameter takes one positional argument, as those of most functions do."""
     if code.plain is None:
-        code.plain = all(param.kind in ("positional", "normal") for param in code.params)
+        code.plain = all(param.by_place for param in code.params)
     return code.plain
 
 

@@ -311,7 +311,7 @@ class HintReader:
 
     def speculated(self, func: Func, param: Param, index: int) -> Value:
         """What speculation says about a parameter: Keras gives `call` tensors first, operands are tensors."""
-        if param.kind not in ("positional", "normal"):
+        if not param.by_place:
             return BOTTOM
         if index == 1 and is_keras_call(func, self.engine):
             parts = parts_of(func.code, param)

@@ -45,8 +45,6 @@ _TAKES: Final = frozenset(
     }
 )
 _DEPTH: Final = 3
-#: Parameters that take one argument.
-_PLAIN: Final = frozenset({"positional", "normal"})
 _LAYER: Final = "keras.layers.Layer"
 
 
@@ -64,7 +62,7 @@ class Uses:
         It may be a number as well: so it counts only where no other parameter is known for a tensor by its own uses.
         """
         params = func.code.params
-        if params[index].slot < 0 or any(self.of(func, i) for i, p in enumerate(params) if p.kind in _PLAIN):
+        if params[index].slot < 0 or any(self.of(func, i) for i, p in enumerate(params) if p.by_place):
             return None
         uses = self._slot_uses(func.code)
         slots = _aliases(uses, params[index].slot, params[index].name)
@@ -140,7 +138,7 @@ class Uses:
             names = [p.name for p in callee.code.params]
             bound = callee.owner is not None and bool(names) and names[0] == "self"
             at = (place + bound) if isinstance(place, int) else (names.index(place) if place in names else -1)
-            if not 0 <= at < len(names) or callee.code.params[at].kind not in ("positional", "normal", "keyword"):
+            if not 0 <= at < len(names) or callee.code.params[at].is_starred:
                 return None
             return self.of(callee, at, depth + 1)
         return None

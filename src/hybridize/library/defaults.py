@@ -168,7 +168,7 @@ def is_wrapped(value: Value, pos: int) -> bool:
 def _comes_back(obj: Func | Class, pos: int) -> bool:
     if isinstance(obj, Class) or any(position(node) == pos for node in obj.code.decorators):
         return True
-    return obj.code.kind != "lambda" and any(not param.has_default for param in obj.code.params)
+    return not obj.code.is_lambda and any(not param.has_default for param in obj.code.params)
 
 
 def unknown_method(call: Call) -> Value:

@@ -156,9 +156,9 @@ def _compare_scopes(old: Code, new: Code, found: Edited) -> None:
     same = not _has_other_body(old, new) and len(old.children) == len(new.children)
     stands: dict[Code, Code] = {}
     for was, now in zip(old.children, new.children, strict=True) if same else _pairs(old, new):
-        if now.kind == "class":
+        if now.is_class:
             _compare_scopes(was, now, found)
-        elif now.kind == "function":
+        elif now.is_function:
             if not _has_same_head(was, now):
                 found.functions.append((was, now))
             else:
@@ -178,7 +178,7 @@ def _pairs(old: Code, new: Code) -> Iterator[tuple[Code, Code]]:
     """The codes in a scope that are the same function or class as before; a lambda has nothing but its place."""
 
     def name(code: Code) -> object:
-        return code.position if code.kind == "lambda" else (code.kind, code.name, code.occurrence)
+        return code.position if code.is_lambda else (code.kind, code.name, code.occurrence)
 
     known = {name(each): each for each in old.children}
     for each in new.children:
@@ -211,7 +211,7 @@ def _differs(old: Code, new: Code, changed: list[tuple[Code, Code]]) -> bool:
     if not (other or _has_other_body(old, new)):
         return False
     del changed[known:]
-    if old.kind != "function":
+    if not old.is_function:
         return True
     changed.append((old, new))
     return False

@@ -107,7 +107,7 @@ class Bench:
 
     def runs_once(self, code: Code, depth: int = 0) -> bool:
         """Whether a function is seen to be called once in a run of the program, and nobody else calls it."""
-        if code.kind == "module":
+        if code.is_module:
             return True
         if depth > _DEEP or self.project.roles.of(code.path) is Role.LIBRARY:
             return False

@@ -110,7 +110,7 @@ class _Pinned:
             if isinstance(each, _MEETS):
                 self.meeting(code, each.position)
         node = self.bench.function_node(code)
-        if node is None or node.decorator_list or code.params[index].kind in ("varargs", "kwargs"):
+        if node is None or node.decorator_list or code.params[index].is_starred:
             raise NotOffered("decorators or stars stand between the calls and the parameter")
         found = _Uses(self, code).of(index)
         if len(found) != 1 or not found <= _FLOATS:
@@ -257,7 +257,7 @@ class _Uses:
             return False
         for callee, how in callees:
             places = [i for i in range(len(callee.code.params)) if slot in self._given(view, call, callee, i)]
-            if how is not How.CALL or len(places) != 1 or callee.code.params[places[0]].kind in ("varargs", "kwargs"):
+            if how is not How.CALL or len(places) != 1 or callee.code.params[places[0]].is_starred:
                 return False
             self._follow(callee.code, callee.code.params[places[0]].slot)
         return True

@@ -153,10 +153,7 @@ class Breaking:
             return False
         params, given = view.code.params, self.given[view.frame]
         found = roots(view.frame, slot)
-        return any(
-            root in given and params[root].kind not in ("varargs", "kwargs") if isinstance(root, int) else True
-            for root in found
-        )
+        return any(root in given and not params[root].is_starred if isinstance(root, int) else True for root in found)
 
     def _returned(self, view: DormantView, part: Dormant) -> Iterator[tuple[str, int]]:
         """What comes out of the function by way of a part, and of which a graph gives nothing, or something else."""

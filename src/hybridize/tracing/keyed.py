@@ -75,7 +75,7 @@ def comes_late(frame: Frame, position: int, roots: Sequence[Frame], truth: Truth
 def _same_receiver(first: Frame, frame: Frame) -> bool:
     """Whether two frames of a method are of one object: others have a graph of their own."""
     parent = frame.code.parent
-    return parent is None or parent.kind != "class" or bool(frame.args and frame.args[0] == first.args[0])
+    return parent is None or not parent.is_class or bool(frame.args and frame.args[0] == first.args[0])
 
 
 def varies(frame: Frame, key: int, roots: Sequence[Frame], depth: int = _DEPTH) -> bool:

@@ -37,7 +37,7 @@ def _repeats(frame: Frame, pos: int, counts: Callable[[Frame], bool], *, twice: 
             return True
         above = []
         for each in dict.fromkeys(each for each, _ in level):
-            if depth == 0 or each in seen or each.code.kind in ("module", "class"):
+            if depth == 0 or each in seen or each.code.is_body:
                 continue
             seen.add(each)
             sites = [(caller, at) for caller in each.callers for at, callee in caller.calls if callee is each]

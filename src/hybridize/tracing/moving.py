@@ -99,7 +99,7 @@ class Moving:
         found = self._again.get(frame)
         if found is None:
             self._again[frame] = False  # a recursion: what else calls it decides
-            sites = [] if frame.code.kind in ("module", "class") else self._sites(frame)
+            sites = [] if frame.code.is_body else self._sites(frame)
             entered = self.entries is not None and self.entries(frame.code)
             found = (
                 entered

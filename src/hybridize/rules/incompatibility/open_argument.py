@@ -66,7 +66,7 @@ def _bits(view: FrameView, slot: int, *, whole: bool) -> int:
     if slot < 0 or not _may_be(view.value(slot)):
         return 0
     index = index_of(view.code)
-    places = {param.slot: i for i, param in enumerate(view.code.params) if param.kind not in ("varargs", "kwargs")}
+    places = {param.slot: i for i, param in enumerate(view.code.params) if not param.is_starred}
     found, todo, seen = 0, [slot], set[int]()
     while todo and len(seen) < _FAR:
         each = todo.pop()

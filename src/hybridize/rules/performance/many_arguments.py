@@ -88,7 +88,7 @@ def _unbounded(answers: Moving, caller: Frame, pos: int, callee: Frame, index: i
     value = callee.incoming[caller, pos][index]
     if not any(isinstance(o, (Container, Stream)) and _count(o) is None and _holds_tensors(o) for o in value):
         return ""
-    if callee.code.params[index].kind == "varargs":
+    if callee.code.params[index].is_varargs:
         starred = [slot for call in index_of(caller.code).calls.get(pos, ()) for slot, star in call.arguments if star]
         slot = starred[0] if starred else -1
         if starred and _many(caller.vals[slot] or frozenset()):

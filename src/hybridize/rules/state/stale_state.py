@@ -126,7 +126,7 @@ def _is_local(place: Place, frame: Frame, doubt: Doubt) -> bool:
     if not isinstance(place, Cell) or isinstance(place, Part):
         return False
     if any(frame.cells.get(name) is place for name in frame.code.cells):
-        return frame.code.kind not in ("module", "class")
+        return not frame.code.is_body
     outer = frame.code.parent
     while outer is not None and outer is not doubt.function.code.parent:
         owners = [f for f in doubt.function.project.solution.frames.get(outer, ()) if place in f.cells.values()]
