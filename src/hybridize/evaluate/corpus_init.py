@@ -11,9 +11,9 @@ from typing import Final
 
 from hybridize.evaluate.corpus import CorpusError
 from hybridize.evaluate.sources import SourcesError, run_git
+from hybridize.source.project import MARKS
 
 _PUBLIC: Final = re.compile(r"(?:https://|git@|ssh://git@)github\.com[/:](?P<name>[\w.-]+/[\w.-]+?)(?:\.git)?/?")
-_MARKS: Final = (".git", "pyproject.toml", "setup.cfg")
 #: A line of a list: a repository, its commit, and maybe the folder in it.
 _LISTED: Final = re.compile(r"(?P<repository>\S+)\s+(?P<commit>[0-9a-f]{7,40})(?:\s+(?P<folder>\S+))?")
 
@@ -68,7 +68,7 @@ def _listed(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _is_project(folder: Path) -> bool:
-    return any((folder / name).exists() for name in _MARKS) or any(folder.glob("*.py"))
+    return any((folder / name).exists() for name in MARKS) or any(folder.glob("*.py"))
 
 
 def _project(folder: Path, file: Path) -> dict[str, str]:

@@ -24,6 +24,7 @@ from hybridize.domain.objects import (
     Wrapper,
     literal,
 )
+from hybridize.domain.words import METHOD_DECORATORS
 from hybridize.flow.frames import SHARED, Frame
 from hybridize.flow.parts import Parts
 
@@ -104,10 +105,7 @@ def _is_member(name: str, value: Value) -> bool:
 
 
 def _is_method(obj: Obj) -> bool:
-    return isinstance(obj, (Func, Bound)) or (isinstance(obj, Wrapper) and obj.kind in _METHODS)
-
-
-_METHODS: Final = frozenset({"property", "staticmethod", "classmethod", "cached_property"})
+    return isinstance(obj, (Func, Bound)) or (isinstance(obj, Wrapper) and obj.kind in METHOD_DECORATORS)
 
 
 def _has_methods(cls: Class) -> bool:

@@ -20,6 +20,7 @@ from hybridize.program.lowering import lower_module
 from hybridize.program.operands import roles
 from hybridize.records import dataclass, field, replace
 from hybridize.source import SourceError, SourceText, parse, split_lines
+from hybridize.source.syntax import BLOCKS
 
 #: What a code is, but for its body.
 _HEAD: Final = ("name", "kind", "occurrence", "is_async")
@@ -37,8 +38,6 @@ _BESIDE: Final = (
 )
 #: The roles of fields that only say where something stands.
 _PLACES: Final = frozenset({"Position", "range"})
-#: The lists of statements that a statement may have.
-_BLOCKS: Final = ("body", "orelse", "finalbody")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ def _said(statement: ast.stmt, lines: Sequence[str]) -> tuple[object, ...]:
 
 def _inside(new: ast.stmt, left: list[ast.stmt], lines: Sequence[str]) -> ast.stmt:
     """A statement with what is as it was in it, if one of those that were there has the same head; that is taken."""
-    blocks = [name for name in _BLOCKS if getattr(new, name, None)]
+    blocks = [name for name in BLOCKS if getattr(new, name, None)]
     if not blocks or isinstance(new, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return new
     head = _head(new)
@@ -129,7 +128,7 @@ def _inside(new: ast.stmt, left: list[ast.stmt], lines: Sequence[str]) -> ast.st
         return new
     left.remove(old)
     made = copy(old)
-    for name in _BLOCKS:
+    for name in BLOCKS:
         if hasattr(new, name):
             setattr(made, name, _merged(getattr(old, name), getattr(new, name), lines))
     return made
@@ -139,7 +138,7 @@ def _head(statement: ast.stmt) -> list[str]:
     """What a statement says beside the blocks in it."""
     found: list[str] = []
     for name, value in ast.iter_fields(statement):
-        if name not in _BLOCKS:
+        if name not in BLOCKS:
             found += [_dumped(each) for each in (value if isinstance(value, list) else [value])]
     return found
 

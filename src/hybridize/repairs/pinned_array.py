@@ -10,6 +10,7 @@ from hybridize.domain.calls import How
 from hybridize.domain.objects import Lit, Prim, Tensor, Value
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.facts.origins import passed_slots
+from hybridize.library.arithmetic import FAMILIES
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -26,7 +27,7 @@ from hybridize.tracing.views import FrameView
 _Parameter = tuple[Code, int]
 #: Dtypes that arrays of any numbers are converted to.
 _FLOATS: Final = frozenset({"float16", "float32", "float64"})
-_NUMBERS: Final = ("bool", "int", "uint", "float")
+_NUMBERS: Final = tuple(each for each in FAMILIES if each != "complex")
 #: The types of indices that mean the same to arrays and tensors.
 _INDICES: Final = frozenset({"int", "None", "ellipsis"})
 _MEETS: Final = (ir.Operator, ir.Compare, ir.Call)

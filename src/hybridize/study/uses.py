@@ -11,6 +11,7 @@ import re
 from functools import cached_property
 from typing import Final
 
+from hybridize.source.syntax import BLOCKS
 from hybridize.study.keyword import DEFAULT, Keyword
 from hybridize.study.uses_data import MODULE, Arguments, FileUses, Function, Outside, Role, Use
 from hybridize.study.uses_lines import SCOPES, Definition, blocks, line_numbers, own_statements, split_lines, within
@@ -484,7 +485,7 @@ class _Finder:
         )
 
 
-_BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
+_BLOCKS: Final = (*BLOCKS, "handlers", "cases")
 _ANNOTATIONS: Final = ("annotation", "returns")
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from hybridize.domain.words import APPENDS
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of, instructions
 from hybridize.program.ir import Instr
 
 _DEPTH = 6
-#: Methods that add elements to a list.
-APPENDS: Final = ("append", "extend", "insert", "appendleft")
+#: Methods that add elements to a list or deque, in an order.
+ADDS: Final = (*sorted(APPENDS), "appendleft")
 
 
 def runs_often(frame: Frame, pos: int) -> bool:

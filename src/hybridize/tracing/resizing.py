@@ -15,7 +15,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import NO_SLOT, Instr
 from hybridize.program.operands import arguments, operands
-from hybridize.tracing.loops import APPENDS, filling
+from hybridize.tracing.loops import ADDS, filling
 from hybridize.tracing.moving import Moving, from_elsewhere, moving
 from hybridize.tracing.views import ProjectView
 
@@ -202,9 +202,7 @@ class Resizing:
         if not isinstance(made, (ir.List, ir.Set, ir.Dict)):
             return False
         index = index_of(frame.code)
-        appends = [
-            i for name in APPENDS for i in index.attributes.get(name, ()) if index.original(i.owner) == made.target
-        ]
+        appends = [i for name in ADDS for i in index.attributes.get(name, ()) if index.original(i.owner) == made.target]
         for instr, loops in filling(index, made, appends):
             growth = frame.code.appends.get(instr.position)
             if any(not loop.is_for for loop in loops) or (loops and growth is not None and growth.guarded):

@@ -21,8 +21,8 @@ from hybridize.tracing.views import FrameView, FunctionView
 _KEEPS: Final = frozenset({"list", "tuple", "enumerate", "iter", "zip", "reversed", "map"})
 _DEPTH: Final = 3
 _NAMED: Final = (ir.Global, ir.Attr)
-_IN_ORDER: Final = frozenset({"concat", "stack", "concatenate", "hstack", "vstack", "next", "convert_to_tensor"})
 _JOINS: Final = frozenset({"concat", "stack", "concatenate", "hstack", "vstack"})
+_IN_ORDER: Final = _JOINS | {"next", "convert_to_tensor"}
 
 
 #: A file, and a position in it.

@@ -14,7 +14,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source import is_test_path
-from hybridize.tracing.loops import APPENDS, filling
+from hybridize.tracing.loops import ADDS, filling
 from hybridize.tracing.moving import Moving, moving
 from hybridize.tracing.views import FunctionView
 
@@ -124,7 +124,7 @@ def _is_of_data(answers: Moving, frame: Frame, pos: int, slot: int, depth: int) 
 def _loops(frame: Frame, made: ir.Dict | ir.Generator | ir.List) -> list[ir.Loop]:
     """The loops that fill a list or dictionary after it was made."""
     index = index_of(frame.code)
-    appends = [i for name in APPENDS for i in index.attributes.get(name, ()) if index.original(i.owner) == made.target]
+    appends = [i for name in ADDS for i in index.attributes.get(name, ()) if index.original(i.owner) == made.target]
     return [loop for _, loops in filling(index, made, appends) for loop in loops]
 
 
