@@ -8,16 +8,15 @@ instance does and what calling one does. Rules are shared by groups of functions
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, NONE_V, Cell, Container, LibInst, Lit, Obj, Value, unknown
+from hybridize.domain.objects import BOTTOM, NONE_V, Cell, Container, LibInst, Lit, Obj, Value
 from hybridize.library.engine import EngineApi
 from hybridize.records import dataclass, field
 
 Rule: TypeAlias = "Callable[[Call], Value]"
-_T = TypeVar("_T")
 
 #: The field of a library object that is a view of another: that one.
 SOURCE: Final = "$source"
@@ -173,8 +172,3 @@ class Call:
         """Keeps something in a library instance."""
         if value:
             self.engine.cells.write(self.frame, obj.cell(name), value, self.pos)
-
-
-def no_value(reason: str) -> Value:
-    """A value that is not known."""
-    return unknown(reason).value

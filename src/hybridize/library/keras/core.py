@@ -62,11 +62,6 @@ def nothing(call: Call) -> Value:
     return NONE_V
 
 
-def receiver_value(call: Call) -> Value:
-    """A rule for what returns its receiver."""
-    return call.receiver.value if call.receiver is not None else BOTTOM
-
-
 #: A structure of inputs is looked into so deeply.
 _DEPTH: Final = 4
 
@@ -521,10 +516,6 @@ def _from_config(call: Call) -> Value:
 
 def _get_layer(call: Call) -> Value:
     return call.made("keras.layers.Layer").value
-
-
-def _backend(call: Call) -> Value:
-    return _symbolic_or_dense(call)
 
 
 LAYER_PROPERTIES: Final[dict[str, Rule]] = {

@@ -26,7 +26,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import BATCH, DENSE, UNRESOLVED, Dim
-from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, type_of_value
+from hybridize.library.convert import PYTHON_TF, dtype_of, type_of_value
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.tensorflow.data_elements import dataset
 
@@ -229,10 +229,6 @@ def _recompute(call: Call) -> Value:
     return call.arg(0, "f")
 
 
-def _gradients_of_function(call: Call) -> Value:
-    return unknown("a gradient function").value
-
-
 def _init_scope(call: Call) -> Value:
     return call.made(call.name).value
 
@@ -299,10 +295,6 @@ _STRATEGY_NAMES: Final = (
 
 def _named_object(name: str) -> Rule:
     return lambda call: call.made(name).value
-
-
-def _custom_gradient_shape(call: Call) -> Value:
-    return tensor(DENSE, None, shape_of(call, call.arg(0))).value
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {
