@@ -22,7 +22,7 @@ from hybridize.facts.specs import Signature, spec_of
 from hybridize.facts.static_reads import StaticReads
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import OF_SHAPES
-from hybridize.program.ir import Code, Param
+from hybridize.program.code import Code, Param
 from hybridize.records import dataclass, replace
 from hybridize.source import Role
 from hybridize.source.syntax import walk

@@ -23,8 +23,8 @@ from hybridize.library import registry
 from hybridize.library.annotations import TENSOR_TYPES
 from hybridize.library.contracts.given import gets_no_tensor, gets_tensor
 from hybridize.program import ir
+from hybridize.program.code import Code, Param
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Param
 
 #: Types of anything, or of structures.
 _OPEN: Final = frozenset(f"builtins.{name}" for name in "object list tuple dict set frozenset".split())

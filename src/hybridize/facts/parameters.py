@@ -23,8 +23,8 @@ from hybridize.flow.solve import method_kind
 from hybridize.library import registry
 from hybridize.library.defaults import holds_tensors
 from hybridize.program import ir
+from hybridize.program.code import Code, Param
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Param
 from hybridize.source.roles import is_test_path
 
 _MOST: Final = 8

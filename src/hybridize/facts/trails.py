@@ -27,8 +27,9 @@ from hybridize.library.asking import (
 )
 from hybridize.library.dialect import STATIC
 from hybridize.program import ir
+from hybridize.program.code import Code, Param
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Param
+from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
 
 #: How a slot comes from the parameter: by an index of several axes, which only arrays and tensors have; itself; an

@@ -40,8 +40,8 @@ from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import library_attribute
 from hybridize.library.dialect import COMPUTING_CLASSES, STREAMS, TOLD_CLASSES
 from hybridize.program import ir
+from hybridize.program.code import Param
 from hybridize.program.index import index_of
-from hybridize.program.ir import Param
 
 _PRIMITIVES: Final = {
     "builtins.int": "int",

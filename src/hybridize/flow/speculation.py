@@ -17,8 +17,9 @@ from hybridize.library import registry
 from hybridize.library.defaults import library_attribute
 from hybridize.library.dialect import COMPUTES, OPERANDS, TAKES_DATA
 from hybridize.program import ir
+from hybridize.program.code import Code, Param
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Code, Instr, Param
+from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
 
 _OF_TENSORS: Final = frozenset("shape dtype get_shape ndim numpy device set_shape ref".split())

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from hybridize.program import ir
 from hybridize.program.builder import position
-from hybridize.program.code import CodeKind, ParamKind
-from hybridize.program.ir import Param
+from hybridize.program.code import CodeKind, Param, ParamKind
 from hybridize.program.overwritten import overwritten_fields, overwritten_names
 from hybridize.program.scope_lowering import Lowering
 from hybridize.program.scopes import FunctionNode

@@ -14,8 +14,9 @@ from difflib import SequenceMatcher
 from typing import Any, Final
 
 from hybridize.program.build import ModuleSource
+from hybridize.program.code import Code, Param
 from hybridize.program.instruction import Instr
-from hybridize.program.ir import Code, Handler, Param
+from hybridize.program.ir import Handler
 from hybridize.program.lowering import lower_module
 from hybridize.program.operands import roles
 from hybridize.records import dataclass, field, replace

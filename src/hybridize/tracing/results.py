@@ -34,8 +34,9 @@ from hybridize.facts.origins import call_at, calls_at
 from hybridize.flow.frames import Frame
 from hybridize.library.index import known_package, lookup
 from hybridize.program import ir
+from hybridize.program.code import Param
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Param
+from hybridize.program.ir import Instr
 from hybridize.records import dataclass
 from hybridize.tracing.comparing import not_remade
 from hybridize.tracing.rebuilt import rebuilt

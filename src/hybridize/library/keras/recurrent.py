@@ -9,7 +9,7 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, Container, Inst, LibInst, Lit, Obj, Tensor, Tup, Value, tensor, tup
 from hybridize.domain.tensors import DENSE, DYNAMIC, SYMBOLIC, Dim, Shape
 from hybridize.library.convert import dim_of, dim_value
-from hybridize.library.keras.core import call_inside
+from hybridize.library.keras.calling import call_inside
 from hybridize.library.keras.dense import normal
 from hybridize.library.keras.models import LayerValue, layer_value
 from hybridize.library.keras.settings import LayerCall, Settings, cast_inputs, entered, layer_class

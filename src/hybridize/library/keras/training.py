@@ -29,7 +29,8 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, UNRESOLVED, Dim
 from hybridize.library.keras.batches import batch_dim, batch_of, run_mode
 from hybridize.library.keras.callbacks import run_callbacks
-from hybridize.library.keras.core import batch_size, call_layer, call_library_model, nothing
+from hybridize.library.keras.calling import batch_size, call_layer, call_library_model
+from hybridize.library.keras.core import nothing
 from hybridize.library.keras.losses import seen_dtype
 from hybridize.library.keras.modes import takes_training
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec

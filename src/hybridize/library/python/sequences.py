@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.calls import How
+from hybridize.domain.identity import intern_obj
 from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import (
     BOTTOM,
@@ -21,7 +22,6 @@ from hybridize.domain.objects import (
     Unknown,
     Value,
     counter,
-    intern_obj,
     literal,
     prim,
     stream,
