@@ -159,5 +159,5 @@ def _is_foreign(obj: Obj) -> bool:
         return not known_package(obj.cls) and "." in obj.cls
     if not isinstance(obj, Unknown):
         return False
-    made = _FOREIGN.match(obj.reason)
-    return "." in made[1] if made is not None else _NAMED.match(obj.reason) is not None
+    foreign = _FOREIGN.match(obj.reason)
+    return "." in foreign[1] if foreign is not None else _NAMED.match(obj.reason) is not None

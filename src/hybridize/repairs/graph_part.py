@@ -73,17 +73,17 @@ def _unconditioned(block: tuple[ast.stmt, ...]) -> tuple[ast.stmt, ...]:
 def _change(file: SourceFile, own: FunctionNode, blocks: Sequence[tuple[ast.stmt, ...]]) -> Change:
     """Each of some parts of a function becomes a function."""
     said = f"What `{own.name}` computes, as a graph." if ast.get_docstring(own) is not None else ""
-    made: list[Extracted] = []
+    extracted: list[Extracted] = []
     names: list[str] = []
     for block in blocks:
         names.append(file.fresh(f"_{own.name.strip('_')}_graph", names))
-        made.append(extract(beside(file, own, block), names[-1], said))
-    edits = tuple(edit for each in made for edit in each.edits)
+        extracted.append(extract(beside(file, own, block), names[-1], said))
+    edits = tuple(edit for each in extracted for edit in each.edits)
     doubt = f"the computation moves out of `{own.name}`, into a function of its own"
     spans = ((file.path, start(own), end(own)),)
     hold = "holds" if len(names) == 1 else "and so on hold"
     says = f"`{names[0]}` {hold} what `{own.name}` computes"
-    return Change(edits, says, doubt, spans=spans, makes=made[0].qualname)
+    return Change(edits, says, doubt, spans=spans, makes=extracted[0].qualname)
 
 
 def _has_graphs(bench: Bench, function: FunctionView) -> bool:
