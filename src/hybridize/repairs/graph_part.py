@@ -76,7 +76,7 @@ def _change(file: SourceFile, own: FunctionNode, blocks: Sequence[tuple[ast.stmt
     extracted: list[Extracted] = []
     names: list[str] = []
     for block in blocks:
-        names.append(file.fresh(f"_{own.name.strip('_')}_graph", names))
+        names.append(file.fresh(f"_{own.name.strip('_').removesuffix('_graph')}_graph", names))
         extracted.append(extract(beside(file, own, block), names[-1], said))
     edits = tuple(edit for each in extracted for edit in each.edits)
     doubt = f"the computation moves out of `{own.name}`, into a function of its own"
