@@ -236,11 +236,7 @@ def _is_same_parameter(old: Param, new: Param) -> bool:
 
 
 def _is_same_syntax(old: Sequence[ast.expr | None], new: Sequence[ast.expr | None]) -> bool:
-    return len(old) == len(new) and all(map(_dumps_alike, old, new))
-
-
-def _dumps_alike(old: ast.expr | None, new: ast.expr | None) -> bool:
-    return _dumped(old) == _dumped(new)
+    return len(old) == len(new) and all(_dumped(a) == _dumped(b) for a, b in zip(old, new, strict=True))
 
 
 def _has_other_body(old: Code, new: Code) -> bool:

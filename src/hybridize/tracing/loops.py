@@ -18,16 +18,12 @@ ADDS: Final = (*sorted(APPENDS), "appendleft")
 
 def runs_often(frame: Frame, pos: int) -> bool:
     """Whether a place is executed more than once in a run: in a loop, or in a function called so or from two places."""
-    return _repeats(frame, pos, _anywhere, twice=True)
+    return _repeats(frame, pos, lambda _: True, twice=True)
 
 
 def runs_in_loop(frame: Frame, pos: int, counts: Callable[[Frame], bool]) -> bool:
     """Whether a place is in a loop, or in a function that is called in one by code that counts."""
     return _repeats(frame, pos, counts, twice=False)
-
-
-def _anywhere(_: Frame) -> bool:
-    return True
 
 
 def _repeats(frame: Frame, pos: int, counts: Callable[[Frame], bool], *, twice: bool) -> bool:

@@ -282,10 +282,6 @@ def _class_config(call: Call) -> Value:
     return made.value
 
 
-def _symbolic_or_dense(call: Call) -> Value:
-    return tensor(SYMBOLIC if is_symbolic(call, call.every()) else DENSE).value
-
-
 def _functional_output(call: Call) -> Value:
     obj = call.receiver
     outputs = call.read(obj.cell("$outputs")) if isinstance(obj, (LibInst, Inst)) else BOTTOM
@@ -347,7 +343,7 @@ LAYER_PROPERTIES: Final[dict[str, Rule]] = {
 _LAYER_METHODS: Final[dict[str, Spec]] = {
     "__init__": Spec(nothing),
     "build": Spec(_build),
-    "call": Spec(_symbolic_or_dense, op=True),
+    "call": Spec(lambda call: tensor(SYMBOLIC if is_symbolic(call, call.every()) else DENSE).value, op=True),
     "__call__": Spec(_call_any, op=True),
     "add_weight": Spec(_add_weight),
     "add_variable": Spec(_add_weight),

@@ -251,10 +251,6 @@ def _metric_call(call: Call) -> Value:
     return _SCALAR
 
 
-def _update_state(call: Call) -> Value:
-    return NONE_V
-
-
 def _made(name: str) -> Rule:
     """An attribute that is an instance of a library class."""
     return lambda call: call.made(name).value
@@ -267,7 +263,7 @@ def _compiled_optimizer(call: Call) -> Value:
 
 
 _METRIC: Final = {
-    "update_state": Spec(_update_state, op=True),
+    "update_state": Spec(lambda call: NONE_V, op=True),
     "result": Spec(lambda call: _SCALAR, op=True),
     "reset_state": Spec(nothing),
     "reset_states": Spec(nothing),

@@ -101,10 +101,6 @@ def _set_item(call: Call) -> Value:
     return NONE_V
 
 
-def _get_item(call: Call) -> Value:
-    return call.engine.heap.get_item(call.frame, _self(call).value, call.arg(0), call.pos)
-
-
 def _copy(call: Call) -> Value:
     owner = _self(call)
     made = call.new(owner.kind, "copy")
@@ -228,7 +224,7 @@ def _mutates(rule: Rule) -> Spec:
 _ITEMS: Final = {
     "__setitem__": _mutates(_set_item),
     "__delitem__": _mutates(_clear),
-    "__getitem__": Spec(_get_item),
+    "__getitem__": Spec(lambda call: call.engine.heap.get_item(call.frame, _self(call).value, call.arg(0), call.pos)),
     "__contains__": Spec(_found(give(BOOL_V), hashed=True)),
 }
 _LIST: Final = {
