@@ -169,7 +169,7 @@ class Solver:
         `given` are the arguments that a test runner passes by name: with them it is a call like any of the program.
         """
         engine = self.engine
-        frame = self._root_frame(func.module)
+        frame = self.engine.world.module_frames[func.module]
         code = func.code
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
@@ -256,9 +256,6 @@ class Solver:
                         break
                 engine.functions.call_function(frame, cls.code.position, obj, args, kwargs, How.ROOT, BOTTOM, True)
         return inst.value
-
-    def _root_frame(self, module: Mod) -> Frame:
-        return self.engine.world.module_frames[module]
 
     # Results ---------------------------------------------------------------------------------------------------------
 

@@ -67,7 +67,7 @@ class _Finder:
         self.tree = tree
         self.imports, self.defining = self._lines_with({"import"}), self._lines_with({"def", "class"})
         self._imports(tree.body)
-        if not self._may_use():
+        if not (any(leaf in self.source for leaf in self.keyword.leaves) or bool(self.aliases)):
             self._define(tree.body, "")
             return
         self.telling = self._lines_with({*self.keyword.leaves, *self.aliases, *self._renamed()})
@@ -78,9 +78,6 @@ class _Finder:
             self.condition = condition
             self._record_wrap(call, scope, bound)
         self.uses.sort(key=lambda use: (use.line, use.end_line, use.text))
-
-    def _may_use(self) -> bool:
-        return any(leaf in self.source for leaf in self.keyword.leaves) or bool(self.aliases)
 
     def _imports(self, body: list[ast.stmt]) -> None:
         for node in body:
