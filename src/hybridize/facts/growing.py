@@ -77,7 +77,7 @@ def grown_argument(caller: Frame, pos: int, slot: int, depth: int = _CALLS) -> E
 
 def _grown_parameter(frame: Frame, slot: int, depth: int) -> Evidence | None:
     """What callers pass for a parameter, or what a body of `tf.while_loop` hands to its own next turn."""
-    place = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), -1)
+    place = frame.code.place_of(slot)
     if place < 0 or not depth:
         return None
     for caller, pos in frame.incoming:

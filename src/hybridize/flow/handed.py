@@ -54,7 +54,7 @@ def _through(frame: Frame, call: ir.Call) -> int:
     for func in frame.vals[call.function] or ():
         callee = frame.sites.get((call.position, func)) if isinstance(func, Func) else None
         slot = _passed(callee, call) if callee is not None and callee.handed != NOT_HANDED else NOT_HANDED
-        found.add(next((i for i, p in enumerate(frame.code.params) if p.slot == slot), NOT_HANDED))
+        found.add(frame.code.place_of(slot))
     return found.pop() if len(found) == 1 else NOT_HANDED
 
 

@@ -157,6 +157,10 @@ class Code:
         """Whether it stands in the body of a `def`."""
         return self.parent is not None and self.parent.is_function
 
+    def place_of(self, slot: int) -> int:
+        """The place of the parameter that arrives in a slot; -1 if none does."""
+        return next((i for i, param in enumerate(self.params) if param.slot == slot), -1)
+
     def become(self, other: Code) -> None:
         """Takes over what another code is, where both are the same function of the same parent."""
         parent = self.parent

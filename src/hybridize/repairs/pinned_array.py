@@ -136,8 +136,8 @@ class _Pinned:
             return
         if not _is_array(value):
             raise NotOffered(f"`{name}` does not always receive an array of numbers")
-        handed = _parameter(site, index_of(site).original(slot))
-        if handed is not None:
+        handed = site.place_of(index_of(site).original(slot))
+        if handed >= 0:
             return self._take(site, handed)
         file, call = found
         arguments = self.bench.argument_slots(file, call)
@@ -278,10 +278,6 @@ def _operands(instr: ir.Operator | ir.Call | ir.Compare) -> list[int]:
     return arguments(instr)
 
 
-def _parameter(code: Code, slot: int) -> int | None:
-    return next((i for i, param in enumerate(code.params) if param.slot == slot), None)
-
-
 def _root(code: Code, slot: int) -> int | None:
     """The parameter that a slot holds, or an item of which."""
     index = index_of(code)
@@ -292,9 +288,9 @@ def _root(code: Code, slot: int) -> int | None:
             continue
         seen.add(each)
         made = index.definitions.get(each)
-        parameter = _parameter(code, each)
-        if parameter is not None or made is None:
-            roots.add(parameter)
+        parameter = code.place_of(each)
+        if parameter >= 0 or made is None:
+            roots.add(parameter if parameter >= 0 else None)
         elif isinstance(made, ir.Phi):
             todo += [source for _, source in made.incoming]
         elif isinstance(made, ir.Item):

@@ -67,8 +67,8 @@ class _Search:
     def _given_by(self, frame: Frame, slot: int) -> None:
         """What the only call of a function gives it for a parameter."""
         original = index_of(frame.code).original(slot)
-        index = next((i for i, param in enumerate(frame.code.params) if param.slot == original), None)
-        if index is None:
+        index = frame.code.place_of(original)
+        if index < 0:
             return
         sites = [(f, pos) for f in frame.callers if not f.gone for (pos, to), _ in f.calls.items() if to is frame]
         if len(sites) == 1 and not frame.code.params[index].is_starred:

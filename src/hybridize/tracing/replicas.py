@@ -87,7 +87,7 @@ def is_distributed(project: ProjectView, frame: Frame, slot: int, depth: int = _
 
 def _is_passed_distributed(project: ProjectView, frame: Frame, slot: int, depth: int) -> bool:
     """Whether a caller passes for a parameter what a strategy's dataset gives, or the dataset."""
-    place = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), -1)
+    place = frame.code.place_of(slot)
     for caller, pos in frame.incoming if place >= 0 else ():
         if caller is not None and caller is not frame:
             bound = frame.code.in_class

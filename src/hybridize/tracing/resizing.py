@@ -108,7 +108,7 @@ class Resizing:
         return isinstance(made, ir.Item) or (isinstance(made, ir.Call) and not _CHOOSE.isdisjoint(_names(frame, made)))
 
     def _parameter(self, frame: Frame, slot: int, depth: int, seen: _Seen) -> bool:
-        place = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), -1)
+        place = frame.code.place_of(slot)
         if place < 0 or not depth:
             return False
         for caller, pos in frame.incoming:
@@ -223,7 +223,7 @@ def is_batched(answers: Moving, frame: Frame, slot: int, depth: int = _FAR) -> b
     index = index_of(frame.code)
     made = index.source(slot) if depth > 0 else None
     if made is None:
-        place = next((i for i, p in enumerate(frame.code.params) if p.slot == index.original(slot)), -1)
+        place = frame.code.place_of(index.original(slot))
         sites = [(c, pos) for c, pos in frame.incoming if c is not None and c is not frame] if place >= 0 else []
         given = [(caller, answers.argument(caller, pos, frame, place)) for caller, pos in sites]
         return bool(given) and all(s >= 0 and is_batched(answers, c, s, depth // 2) for c, s in given)
