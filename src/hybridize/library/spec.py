@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, NONE_V, Cell, Container, LibInst, Lit, Obj, Value
+from hybridize.domain.objects import BOTTOM, NONE_V, Cell, Container, Heap, LibInst, Lit, Obj, Value
 from hybridize.library.engine import EngineApi
 from hybridize.records import dataclass, field
 
@@ -102,6 +102,10 @@ class Call:
                 return obj.const
         return default
 
+    def constants(self) -> list[Any]:
+        """The same of each argument without a name; None for what is none."""
+        return [self.constant(i, "") for i in range(len(self.args))]
+
     def every(self) -> Value:
         """The join of all arguments."""
         result = self.rest
@@ -147,6 +151,10 @@ class Call:
     def read(self, cell: Cell) -> Value:
         """The value of a cell."""
         return self.engine.cells.read(self.frame, cell)
+
+    def read_all(self, obj: Heap) -> list[Value]:
+        """What the fields of an object hold, or a container whose keys are known, in order."""
+        return [self.read(cell) for cell in list(obj.fields.values())]
 
     def write(self, cell: Cell, value: Value) -> None:
         """Adds a value to a cell."""

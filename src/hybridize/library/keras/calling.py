@@ -157,7 +157,7 @@ def _call_layers(call: Call, group: Obj, value: Value, kind: str) -> Value:
     if isinstance(group, Tup):
         steps = list(group.items)
     elif isinstance(group, Container) and call.is_exact(group):
-        steps = [call.read(c) for c in list(group.fields.values())]
+        steps = call.read_all(group)
         skipped = doubtful(group)
     elif isinstance(group, (Inst, LibInst)):
         steps = [group.value]  # one layer, where a list of them is expected: nothing that can be iterated over

@@ -100,7 +100,7 @@ def _shapes(call: Call, given: Value) -> list[Value]:
     if isinstance(obj, Tup):
         items = list(obj.items)
     elif isinstance(obj, Container) and obj.kind == "list" and call.is_exact(obj):
-        items = [call.read(cell) for cell in list(obj.fields.values())]
+        items = call.read_all(obj)
     is_several = bool(items) and all(v and all(isinstance(o, (Tup, Container)) for o in v) for v in items)
     return items if is_several else []
 

@@ -123,7 +123,7 @@ def _keys(call: Call) -> Value:
 def _values(call: Call) -> Value:
     owner = _self(call)
     if call.is_exact(owner) and len(owner.fields) <= 16:
-        return tup([call.read(cell) for cell in list(owner.fields.values())]).value
+        return tup(call.read_all(owner)).value
     return stream("values", call.values(owner)).value
 
 

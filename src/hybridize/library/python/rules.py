@@ -202,7 +202,7 @@ def unpacked(call: Call, value: Value) -> list[Value]:
         if isinstance(obj, Tup):
             return list(obj.items)
         if isinstance(obj, Container) and obj.kind == "list" and call.is_exact(obj):
-            return [call.read(cell) for cell in list(obj.fields.values())]
+            return call.read_all(obj)
     element = call.elements(value)
     return [element] if element else []
 

@@ -97,7 +97,7 @@ def _items(call: Call, value: Value) -> list[Value]:
         if isinstance(obj, Tup):
             return list(obj.items)
         if isinstance(obj, Container) and obj.kind == "list" and call.is_exact(obj):
-            return [call.read(c) for c in list(obj.fields.values())]
+            return call.read_all(obj)
     return [call.elements(value)]
 
 
@@ -148,7 +148,7 @@ def _rows(call: Call, value: Value) -> Dim:
     for obj in value:
         parts = list(obj.items) if isinstance(obj, Tup) else []
         if isinstance(obj, Container) and obj.kind == "dict":
-            parts = [call.read(cell) for cell in list(obj.fields.values())]
+            parts = call.read_all(obj)
         found = [_rows(call, part) for part in parts]
         if not parts:
             shape = type_of_value(call, obj.value, PYTHON_TF)[1]

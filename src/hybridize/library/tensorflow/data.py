@@ -299,7 +299,7 @@ def _has_run_time_dims(call: Call, element: Value) -> bool:
         if isinstance(obj, Tup):
             return list(obj.items)
         if isinstance(obj, Container):
-            return [call.read(cell) for cell in list(obj.fields.values())]
+            return call.read_all(obj)
         return None
 
     return any(isinstance(obj, Tensor) and arrived(obj.shape) != obj.shape for obj in leaves(element, inside))
