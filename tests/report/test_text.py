@@ -14,7 +14,7 @@ from hybridize.facts.model import Evidence, Fact, Hybridization, Mode, Ternary, 
 from hybridize.report.layout import Page
 from hybridize.report.lines import count_line
 from hybridize.report.style import Style
-from hybridize.report.text import TextOptions, full
+from hybridize.report.text_report import TextOptions, full
 from hybridize.report.words import cause, change, compared, gain, reason, rests_on, sentence
 
 from .samples import CLEAN, CONVERT, DEHYBRIDIZE, FINDING, KEEP, RECURSIVE, SAMPLE, facts, status

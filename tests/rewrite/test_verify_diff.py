@@ -8,7 +8,8 @@ import difflib
 
 import pytest
 
-from hybridize.rewrite import unified_diff, verify
+from hybridize.rewrite import post_condition as verify
+from hybridize.rewrite import unified_diff
 
 from .helpers import change, plan
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from hybridize.domain.cells import BASES as BASES
-from hybridize.domain.cells import EVERY as EVERY
-from hybridize.domain.cells import REST as REST
-from hybridize.domain.cells import Cell as Cell
-from hybridize.domain.cells import Heap as Heap
+from hybridize.domain.fields import BASES as BASES
+from hybridize.domain.fields import EVERY as EVERY
+from hybridize.domain.fields import REST as REST
+from hybridize.domain.fields import Cell as Cell
+from hybridize.domain.fields import Heap as Heap
 from hybridize.domain.identity import HERE, intern_obj
 from hybridize.domain.identity import Obj as Obj
 from hybridize.domain.identity import Value as Value

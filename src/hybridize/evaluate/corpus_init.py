@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from hybridize.evaluate.corpus import CorpusError
-from hybridize.evaluate.sources import SourcesError, run_git
+from hybridize.evaluate.project_sources import SourcesError, run_git
 from hybridize.source.project import MARKS
 
 _PUBLIC: Final = re.compile(r"(?:https://|git@|ssh://git@)github\.com[/:](?P<name>[\w.-]+/[\w.-]+?)(?:\.git)?/?")

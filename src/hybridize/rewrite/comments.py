@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hybridize.records import dataclass, field
 from hybridize.rewrite.model import Edit, FileResult, apply_edits
-from hybridize.rewrite.notebook import NotEditable, edit_notebook
+from hybridize.rewrite.notebook_json import NotEditable, edit_notebook
 from hybridize.rewrite.text import SourceText as Lines
 from hybridize.source.model import SourceText
 from hybridize.source.suppressions import find_suppressions

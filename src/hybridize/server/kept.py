@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybridize.caching.edits import File, merged
+from hybridize.caching.after_edits import File, merged
 from hybridize.config import Config
 from hybridize.records import dataclass, field
 from hybridize.report.select import selected
