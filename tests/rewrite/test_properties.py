@@ -7,8 +7,7 @@ import ast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridize.rewrite import plan_edits
-from hybridize.rewrite import post_condition as verify
+from hybridize.rewrite import plan_edits, verify
 from hybridize.rewrite.dialect import TENSORFLOW
 from hybridize.rewrite.locate import functions
 from hybridize.rewrite.model import Action, DecoratorChange

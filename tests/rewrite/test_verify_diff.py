@@ -8,8 +8,7 @@ import difflib
 
 import pytest
 
-from hybridize.rewrite import post_condition as verify
-from hybridize.rewrite import unified_diff
+from hybridize.rewrite import unified_diff, verify
 
 from .helpers import change, plan
 
