@@ -88,10 +88,67 @@ train(tf.data.Dataset.from_tensor_slices(tf.ones([800, 2])).batch(2))
 """
 
 
+SCRIPT = """\
+import contextlib
+import time
+import tensorflow as tf
+from tensorflow import keras
+{before}
+w = tf.Variable([[1.0], [2.0]])
+optimizer = keras.optimizers.SGD(0.1)
+seen = []
+for step, x in enumerate(tf.data.Dataset.from_tensor_slices(tf.ones([800, 2])).batch(2)):
+    with tf.GradientTape() as tape:
+        y = tf.tanh(tf.matmul(x, w))
+        {early}
+        loss = tf.reduce_mean(tf.square(y - 1.0))
+        {amid}
+    gradients = tape.gradient(loss, [w])
+    optimizer.apply_gradients(zip(gradients, [w]))
+    {behind}
+"""
+
+
+def script(before: str = "", early: str = "", amid: str = "", behind: str = "print(float(loss))") -> str:
+    """A script that trains in a loop at its top."""
+    return SCRIPT.format(before=before, early=early, amid=amid, behind=behind)
+
+
+def safely(source: str, folder: Path) -> str:
+    """What a plain `fix` makes of a program."""
+    return fixed(source, folder, unsafe=False).text
+
+
 def test_a_step_of_a_function_is_safe(tmp_path: Path) -> None:
     done = fixed(MAIN.format(before="pass", behind="print(float(loss))"), tmp_path, unsafe=False)
     assert "        loss = train_step(x)\n        print(float(loss))\n" in done.text
     assert [(each.code, each.doubt) for each, _ in done.repaired.done] == [("HY818", None)]
+
+
+def test_a_step_of_a_script_is_safe(tmp_path: Path) -> None:
+    assert "    loss = train_step(x)\n    print(float(loss))\n" in safely(script(), tmp_path).replace("    \n", "")
+
+
+@pytest.mark.parametrize(
+    "amid", ["seen.append(float(loss))", "if step % 100 == 0:\n            print(step, float(loss))"]
+)
+def test_what_asks_for_nothing_that_changes_comes_behind(amid: str, tmp_path: Path) -> None:
+    text = safely(script(amid=amid), tmp_path)
+    assert f"    loss = train_step(x)\n    {amid.replace('            ', '        ')}\n" in text
+
+
+@pytest.mark.parametrize(
+    "amid", ["print(float(loss), w.numpy())", "show(float(loss))", "seen.append(optimizer.iterations.numpy())"]
+)
+def test_what_asks_for_what_changes_comes_between_gradients_and_update(amid: str, tmp_path: Path) -> None:
+    text = safely(script("def show(loss):\n    print(loss, w.numpy())", amid=amid), tmp_path)
+    assert f"    loss, gradients = train_step(x)\n    {amid}\n    update_step(gradients)\n" in text
+
+
+@pytest.mark.parametrize("context", ["tf.device('CPU:0')", "tf.summary.create_file_writer('logs').as_default()"])
+def test_blocks_that_let_exceptions_through_are_no_handlers(context: str, tmp_path: Path) -> None:
+    source = script().replace("for step,", f"with {context}:\n  for step,").replace("\n    ", "\n      ")
+    assert "def train_step(x):" in safely(source, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -101,18 +158,66 @@ def test_a_step_of_a_function_is_safe(tmp_path: Path) -> None:
         MAIN.format(before="show = lambda: gradient", behind="print(float(show()[0, 0]))"),
         MAIN.format(before="shows = []", behind="shows.append(lambda: gradient)"),
         CAUGHT,
-        GUARDED.format(amid="pass", gradient="gradients = tape.gradient(loss, [w])", persistent=""),
-        MAIN.format(before="pass", behind="pass").replace("\ntrain(", "\ndef run():\n    train(")
-        + "for _ in range(5):\n    run()\n",
         MAIN.format(before="pass", behind="pass").replace("\ntrain(", "\ndef run():\n    train("),
-        MAIN.format(before="pass", behind="pass").replace(
-            "        gradient =", "        if loss > 9:\n            break\n        gradient ="
-        ),
+        script("def show():\n    return gradients", behind="show()"),
+        script(behind="print(globals()['gradients'])"),
+        script(early="start = time.time()", amid="print(time.time() - start)"),
+        script(early="tf.random.set_seed(step)", amid="x = x + tf.random.normal([2, 2])"),
+        script(early="print(float(y[0, 0]), w.numpy())", amid="w.assign(w * 0.5)"),
+        script()
+        .replace("for step,", "with contextlib.suppress(ValueError):\n  for step,")
+        .replace("\n    ", "\n      "),
     ],
-    ids=["locals", "function-before", "function-behind", "handler", "module", "again-from-above", "by-nobody", "jump"],
+    ids=[
+        "locals",
+        "function-before",
+        "function-behind",
+        "handler",
+        "by-nobody",
+        "function-of-the-script",
+        "globals",
+        "clock",
+        "seed",
+        "variable-that-changes-twice",
+        "suppressed",
+    ],
 )
 def test_a_step_that_someone_may_see_is_not(source: str, tmp_path: Path) -> None:
-    assert fixed(source, tmp_path, unsafe=False).text == source
+    assert safely(source, tmp_path) == source
+
+
+def test_a_step_of_a_library_is_not(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text("from setuptools import setup\nsetup(name='program', py_modules=['program'])\n")
+    (tmp_path / "__init__.py").touch()
+    (tmp_path / "user.py").write_text("import program\nprogram.train(program.data)\n")
+    source = MAIN.format(before="pass", behind="pass").replace("train(tf", "data = (tf")
+    assert safely(source, tmp_path) == source
+
+
+MODELS = """\
+import tensorflow as tf
+data = tf.data.Dataset.from_tensor_slices((tf.ones([80, 2]), tf.ones([80, 1]))).batch(2)
+for rate in [0.1, 0.01]:
+    w = tf.Variable([[1.0], [2.0]])
+    optimizer = tf.keras.optimizers.Adam(rate)
+    for epoch in range({epochs}):
+        for x, y in data:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(tf.tanh(tf.matmul(x, w)) - y))
+            optimizer.apply_gradients(zip(tape.gradient(loss, [w]), [w]))
+"""
+
+
+def test_each_model_has_a_step_of_its_own(tmp_path: Path) -> None:
+    text = safely(MODELS.format(epochs=30), tmp_path)
+    assert "    @tf.function\n    def train_step(x, y):\n" in text
+    assert text.index("def train_step") > text.index("optimizer = ")
+    assert text.index("def train_step") < text.index("for epoch")
+
+
+def test_a_step_is_not_made_for_a_few_rounds_of_each_model(tmp_path: Path) -> None:
+    source = MODELS.format(epochs=1).replace("in data:", "in [(tf.ones([2, 2]), tf.ones([2, 1]))] * 3:")
+    assert safely(source, tmp_path) == source
 
 
 DRAWS = """\
@@ -154,3 +259,42 @@ def test_a_draw_and_a_number_of_a_counter_come_in_front_together(tmp_path: Path)
 def test_other_draws_stay(draw: str, tmp_path: Path) -> None:
     source = DRAWS.format(draw=draw)
     assert fixed(source, tmp_path).text == source
+
+
+BASES = """\
+import tensorflow as tf
+class Trainer:
+    def __init__(self):
+        self.w = tf.Variable([[1.0], [2.0]])
+        self.losses = []
+    def step(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.tanh(tf.matmul(x, self.w)) - 1.0))
+        gradient = tape.gradient(loss, self.w)
+        self.w.assign_sub(0.1 * tf.clip_by_norm(gradient, 1.0))
+        self.losses.append(float(loss))
+class Twice(Trainer):
+    def step(self, x):
+        super().step(x)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.square(tf.tanh(tf.matmul(x, self.w)) - 2.0))
+        gradient = tape.gradient(loss, self.w)
+        self.w.assign_sub(0.01 * tf.clip_by_norm(gradient, 1.0))
+        self.losses.append(float(loss))
+trainer = Twice()
+for x in tf.data.Dataset.from_tensor_slices(tf.ones([800, 2])).batch(2):
+    trainer.step(x)
+{more}
+"""
+
+
+def test_the_steps_of_a_class_and_its_base_have_names_of_their_own(tmp_path: Path) -> None:
+    done = fixed(BASES.format(more=""), tmp_path, unsafe=False)
+    assert {each.code for each, _ in done.repaired.done} == {"HY817"}
+    assert "self._step_graph(x)" in done.text
+    assert "self._step_graph_2(x)" in done.text
+
+
+def test_a_step_whose_variables_are_shown_is_not_taken_out_of_its_function(tmp_path: Path) -> None:
+    source = BASES.format(more="").replace("        self.losses.append(float(loss))\n", "        print(locals())\n")
+    assert safely(source, tmp_path) == source

@@ -12,6 +12,7 @@ from hybridize.decide.coverage import Coverage
 from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import WHOLLY
 from hybridize.decide.model import Status
+from hybridize.domain.calls import BY_OTHERS, IN_GRAPHS
 from hybridize.facts.benefit import Work
 from hybridize.facts.model import FunctionFacts, Ternary
 from hybridize.library import costs
@@ -25,6 +26,8 @@ MOSTLY: Final = 0.66
 _ONCE: Final = 1.5
 #: A program that calls something so often does more than to show it.
 _MANY: Final = 1000
+#: A library calls what it is given as often as it likes.
+_BY_LIBRARIES: Final = BY_OTHERS | IN_GRAPHS
 #: What a program calls that leaves training to Keras.
 _COMPILE: Final = "keras.Model.compile"
 
@@ -93,6 +96,10 @@ class Worth:
         anew = self._made_anew(code, facts)
         if anew is not None:
             return anew
+        each = self._calls_of_each(code)
+        if each * saved < work.trace:
+            message = f"made anew for at most {each:.0f} calls: tracing it each time takes longer than they save"
+            return status_of(facts, "not-worth-it", message)
         rare = self._too_rare(code, work, saved)
         if rare is not None:
             often = "once" if rare == 1 else f"at most {rare:.0f} times"
@@ -145,6 +152,25 @@ class Worth:
             return None
         message = f"made anew by each call of `{outer.name}`, which calls it about once: each call would trace it"
         return status_of(facts, "not-worth-it", message)
+
+    def _calls_of_each(self, code: Code) -> float:
+        """How often a function that is made again and again is called at most each time; inf where it is made once, or
+        nobody knows."""
+        outer, frequency = code.parent, self._basis.frequency
+        frames = self._basis.frames.get(outer, []) if outer is not None else []
+        calls = list(frequency.calls.get(code, {}).values())
+        if (
+            not calls
+            or code in frequency.escaped
+            or any(c.caller is not outer or c.how in _BY_LIBRARIES for c in calls)
+        ):
+            return math.inf
+        assert outer is not None  # the caller of a call
+        counts, made = frequency.counts, frequency.bound(outer).count
+        if made * max((counts.most(frame, code.position) for frame in frames), default=1.0) <= 1:
+            return math.inf
+        places = {pos for call in calls for pos, _ in call.places}
+        return max((sum(counts.between(f, code.position, pos) for pos in places) for f in frames), default=math.inf)
 
     def _too_rare(self, code: Code, work: Work, saved: float) -> float | None:
         """How often a function is called at most, if that is known and too seldom to win back what tracing costs.

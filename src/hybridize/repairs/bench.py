@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from hybridize.domain.objects import Bound, Cell, Func, Heap, Inst, Lib, Lit, Mod, Obj, Prim, Tensor, Unknown, Value
 from hybridize.domain.tensors import NDARRAY
@@ -25,9 +25,6 @@ from hybridize.source.versions import Versions
 from hybridize.tracing.views import FrameView, ProjectView, position_of
 
 NOTHING: Value = frozenset()
-#: So many callers above one another are followed.
-_DEEP: Final = 8
-
 
 #: What reads, writes or removes a field.
 FieldUse: TypeAlias = ir.Attr | ir.SetAttr | ir.DelAttr
@@ -59,9 +56,21 @@ class Bench:
             return None
         return SourceFile(path, read.text, tree, read.cells, self._handed)
 
-    def fresh(self, file: SourceFile, wanted: str) -> str:
-        """A name that a file does not use, nor any change so far that promises to make it there."""
+    def fresh(self, file: SourceFile, wanted: str, *, member: bool = False) -> str:
+        """A name that a file does not use, nor any change so far that promises to make it there.
+
+        A method (`member`) is called like nothing else in the program: other files may derive from its class, or it
+        from theirs.
+        """
+        if member:
+            return file.fresh(wanted, self._members.union(*self._promised.values()))
         return file.fresh(wanted, self._promised.get(file.path, frozenset()))
+
+    @cached_property
+    def _members(self) -> frozenset[str]:
+        """The names of all functions of the program."""
+        modules = self.project.solution.program.modules.values()
+        return frozenset(code.name for module in modules for code in walk_codes(module.code))
 
     def promise(self, file: SourceFile, *names: str) -> None:
         """Notes names that a change makes in a file: it may be made together with others."""
@@ -105,17 +114,9 @@ class Bench:
         sites = {(caller.code, pos) for frame in frames for caller, pos in frame.incoming if caller is not None}
         return len(sites) > 1 or any(pos in index_of(caller).looped for caller, pos in sites)
 
-    def runs_once(self, code: Code, depth: int = 0) -> bool:
-        """Whether a function is seen to be called once in a run of the program, and nobody else calls it."""
-        if code.is_module:
-            return True
-        if depth > _DEEP or self.project.roles.of(code.path) is Role.LIBRARY:
-            return False
-        sites = self.call_sites(code)
-        if sites is None or len(sites) != 1:
-            return False
-        (caller, position), *_ = sites
-        return position not in index_of(caller).looped and self.runs_once(caller, depth + 1)
+    def is_library(self, path: str) -> bool:
+        """Whether a file is for others to import."""
+        return self.project.roles.of(path) is Role.LIBRARY
 
     # From syntax to the solution -------------------------------------------------------------------------------------
 

@@ -15,6 +15,8 @@ from hybridize.repairs.text import FunctionNode, SourceFile, end, first_line, st
 from hybridize.source.syntax import walk
 
 _MOST = 12  # parameters
+#: How comments begin that open cells of a script.
+_OPENS = (b"# %%", b"#%%", b"# In[", b"# <")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +56,28 @@ def beside(file: SourceFile, own: FunctionNode, block: Sequence[ast.stmt]) -> Pa
     return Part(file, own, tuple(block), own, own.args.args[0].arg)
 
 
-def in_front(file: SourceFile, scope: FunctionNode | ast.Module, block: Sequence[ast.stmt]) -> Part:
-    """A part of a loop that becomes a function in front of the outermost loop around it.
+def in_front(
+    file: SourceFile, scope: FunctionNode | ast.Module, block: Sequence[ast.stmt], shared: Collection[str] = ()
+) -> Part:
+    """A part of a loop that becomes a function in front of a loop around it: of the outermost, unless what is to be
+    `shared` is bound in there, and in front of a loop within.
 
     It shares the variables that are bound once, before it; what the loops bind it is passed.
     """
-    top = file.statement(block[0])
-    while file.parents[top] is not scope:
-        top = file.statement(file.parents[top])
+    own = {name for name in shared if name in bound_in(scope)}
+    tops = [loop for loop in reversed(list(file.loops_around(block[0]))) if _below(loop, scope, file)]
+    first = file.statement(block[0])
+    while file.parents[first] is not scope:
+        first = file.statement(file.parents[first])
+    fitting = (top for top in (first, *tops) if all(_settled(file, scope, name, top) for name in own))
+    top = next(fitting, first)
     names = bound_in(scope)
     inside = {name for name in names if not _settled(file, scope, name, top)}
     return Part(file, scope, tuple(block), top, fixed=frozenset(names - inside))
 
 
 def _settled(file: SourceFile, scope: FunctionNode | ast.Module, name: str, top: ast.stmt) -> bool:
-    """Whether a name of a scope is bound once, before a statement of its top."""
+    """Whether a name of a scope is bound once, before a statement of it, in every round of the loops around that."""
     binders = []
     for node in file.bound.get(name, ()):
         if isinstance(node, ast.arg):
@@ -84,8 +93,9 @@ def _settled(file: SourceFile, scope: FunctionNode | ast.Module, name: str, top:
     node = binders[0]
     if isinstance(node, ast.arg):
         return True
+    around = set(file.around(top))
     looped = any(
-        isinstance(n, (ast.For, ast.While)) for n in file.around(node) if n is not scope and _below(n, scope, file)
+        isinstance(n, (ast.For, ast.While)) for n in file.around(node) if n not in around and _below(n, scope, file)
     )
     return not looped and end(node) <= start(top)
 
@@ -170,18 +180,18 @@ def _in_order(block: Sequence[ast.stmt], names: Collection[str]) -> list[str]:
 def _written(part: Part, name: str, docstring: str, takes: tuple[str, ...], gives: tuple[str, ...]) -> Extracted:
     file, block = part.file, part.block
     indent, outer = file.indentation(block[0]), file.indentation(part.before)
-    first, (last, column) = _first_with_comments(file, block), end(block[-1])
+    first, (last, column) = _first_with_comments(file, block[0]), end(block[-1])
     rest = file.lines[last - 1][column:].strip()
     if indent is None or outer is None or (rest and not rest.startswith(b"#")):
         raise NotOffered("its statements share their lines")
     step = "\t" if "\t" in indent else "    "
     body = [_shifted(line.decode(), indent, outer + step) for line in _moved(file, block, first, last)]
-    gap, lead = "\n" * _blank_lines(file, part.before), _lead(file, part.before)
+    line = _first_with_comments(file, part.before)
+    gap, lead = "\n" * _blank_lines(file, part.before, line), _lead(file, part.before, line)
     result = f"{outer}{step}return {', '.join(gives)}\n" if gives else ""
     said = f'{outer}{step}"""{docstring}"""\n' if docstring else ""
     parameters = ", ".join([part.receiver, *takes] if part.receiver else takes)
     text = f"{lead}{outer}def {name}({parameters}):\n{said}" + "".join(f"{line}\n" for line in body) + result + gap
-    line = first_line(part.before)
     called = f"{part.receiver}.{name}" if part.receiver else name
     call = laid_out(f"{', '.join(gives)} = {called}" if gives else called, list(takes), indent)
     edits = (
@@ -191,12 +201,13 @@ def _written(part: Part, name: str, docstring: str, takes: tuple[str, ...], give
     return Extracted(edits, _qualname(file, part, name), takes, gives)
 
 
-def _first_with_comments(file: SourceFile, block: Sequence[ast.stmt]) -> int:
-    """The first line of some statements, with the comments right above, of the same indentation."""
-    first = first_line(block[0])
-    while first > 1:
+def _first_with_comments(file: SourceFile, statement: ast.stmt) -> int:
+    """The first line of a statement, with the comments right above, of its indentation, that open no cell."""
+    first = first_line(statement)
+    while first > 1 and not file.opens_cell(first):
         above = file.lines[first - 2]
-        if not above.lstrip().startswith(b"#") or len(above) - len(above.lstrip()) != block[0].col_offset:
+        text = above.lstrip()
+        if not text.startswith(b"#") or text.startswith(_OPENS) or len(above) - len(text) != statement.col_offset:
             break
         first -= 1
     return first
@@ -219,17 +230,18 @@ def _shifted(line: str, indent: str, wanted: str) -> str:
     return f"{wanted}{line[len(indent) :] if line.startswith(indent) else line.lstrip()}"
 
 
-def _lead(file: SourceFile, before: ast.stmt) -> str:
-    """A blank line above the new function, where code stands right above that is no function either."""
-    opens = before.lineno == 1 or file.opens_cell(before.lineno)
-    above = b"" if opens else file.lines[before.lineno - 2].strip()
+def _lead(file: SourceFile, before: ast.stmt, line: int) -> str:
+    """A blank line above the new function at a line, where code stands right above that is no function either."""
+    opens = line == 1 or file.opens_cell(line)
+    above = b"" if opens else file.lines[line - 2].strip()
     return "\n" if above and not isinstance(before, FunctionNode) and not above.startswith((b"#", b"@")) else ""
 
 
-def _blank_lines(file: SourceFile, before: ast.stmt) -> int:
+def _blank_lines(file: SourceFile, before: ast.stmt, line: int) -> int:
     """How many blank lines keep the new function apart: as many as stand above, one within functions."""
-    count = file.blank_lines_above(first_line(before))
-    if isinstance(before, FunctionNode):
+    count = file.blank_lines_above(line)
+    compact = line > 1 and not file.lines[line - 2].lstrip().startswith(b"#")
+    if isinstance(before, FunctionNode) and compact:
         return count if count or isinstance(file.parents[before], ast.ClassDef) else 0
     return max(count, 1)
 

@@ -15,6 +15,7 @@ from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExa
 from hybridize.repairs.names import bound_in
 from hybridize.repairs.parts import is_step, lines_of_causes, runs, total_work, work_by_line
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.repairs.unchanged import doubts
 from hybridize.source.syntax import walk
 from hybridize.tracing.views import FunctionView
 
@@ -60,7 +61,7 @@ def whole(bench: Bench, function: FunctionView, causes: Sequence[Cause]) -> Chan
             raise NotOffered(f"each call makes `{made_here}`, and would be traced anew")
     if not blocks:
         raise NotOffered("what is in the way stands amid the computation")
-    return _change(file, own, blocks)
+    return _change(bench, function, file, own, blocks)
 
 
 def _unconditioned(block: tuple[ast.stmt, ...]) -> tuple[ast.stmt, ...]:
@@ -70,20 +71,28 @@ def _unconditioned(block: tuple[ast.stmt, ...]) -> tuple[ast.stmt, ...]:
     return block
 
 
-def _change(file: SourceFile, own: FunctionNode, blocks: Sequence[tuple[ast.stmt, ...]]) -> Change:
+def _change(
+    bench: Bench, function: FunctionView, file: SourceFile, own: FunctionNode, blocks: Sequence[tuple[ast.stmt, ...]]
+) -> Change:
     """Each of some parts of a function becomes a function."""
     said = f"What `{own.name}` computes, as a graph." if ast.get_docstring(own) is not None else ""
     extracted: list[Extracted] = []
     names: list[str] = []
-    for block in blocks:
-        names.append(file.fresh(f"_{own.name.strip('_').removesuffix('_graph')}_graph", names))
-        extracted.append(extract(beside(file, own, block), names[-1], said))
-    edits = tuple(edit for each in extracted for edit in each.edits)
     doubt = f"the computation moves out of `{own.name}`, into a function of its own"
+    sure = all(is_step(bench, function.code, block) for block in blocks)
+    for block in blocks:
+        part = beside(file, own, block)
+        names.append(
+            bench.fresh(file, f"_{own.name.strip('_').removesuffix('_graph')}_graph", member=bool(part.receiver))
+        )
+        bench.promise(file, names[-1])
+        extracted.append(extract(part, names[-1], said))
+        sure = sure and next(doubts(bench, file, part, extracted[-1]), None) is None
+    edits = tuple(edit for each in extracted for edit in each.edits)
     spans = ((file.path, start(own), end(own)),)
     hold = "holds" if len(names) == 1 else "and so on hold"
     says = f"`{names[0]}` {hold} what `{own.name}` computes"
-    return Change(edits, says, doubt, spans=spans, makes=extracted[0].qualname)
+    return Change(edits, says, None if sure else doubt, spans=spans, makes=extracted[0].qualname)
 
 
 def _has_graphs(bench: Bench, function: FunctionView) -> bool:
@@ -135,8 +144,10 @@ nothing that is in the way become a function `_step_graph`, which takes the vari
 that are used later. Where no row holds most of them, each that computes gradients and applies them does (an agent
 trains two networks, and counts in between). Everything else stays as it was, so that the results, the output and the
 state are the same. Tried where the repairs of single causes are not enough.""",
-    safety="""Never safe, but only in that it changes the shape of the code: the computation moves into a function of
-its own.""",
+    safety="""Safe for training steps in programs and notebooks (not in what libraries offer), where nobody can see a
+difference, as for HY818: no function that reads the variables of the step, no handler around it that goes on after
+half of it, nobody who asks for variables by name. Else it waits for a person, but only in that it changes the shape of
+the code: the computation moves into a function of its own.""",
     propose=propose,
     whole=whole,
     examples=(

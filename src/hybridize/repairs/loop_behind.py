@@ -11,14 +11,19 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TypeGuard
 
+from hybridize.domain.nesting import held as held_in
 from hybridize.domain.objects import Container, Lib, Lit, Prim, Tensor, Tup, Value
-from hybridize.domain.tensors import DENSE, NDARRAY
+from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
+from hybridize.facts.looking import contents
 from hybridize.records import dataclass
 from hybridize.repairs.flow_of_names import bound_by, forbidden
 from hybridize.repairs.names import names_in
 from hybridize.repairs.parts import work_of
 from hybridize.repairs.text import end
 from hybridize.source.syntax import children, walk
+
+#: How many containers in one another are looked into.
+_DEEP = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,11 @@ class Behind:
 
 
 def behind(
-    block: Sequence[ast.stmt], blocked: Collection[int], work: Mapping[int, float], held: Callable[[str], Value]
+    block: Sequence[ast.stmt],
+    blocked: Collection[int],
+    work: Mapping[int, float],
+    held: Callable[[str], Value],
+    gradients: Sequence[ast.stmt] = (),
 ) -> Behind:
     """What comes behind the statements of a step.
 
@@ -40,10 +49,12 @@ def behind(
         blocked: the lines that cannot be in a graph.
         work: how many operations each line runs.
         held: what a place, a name or a field of one (`self.losses`), holds; nothing where that is not known.
+        gradients: what is computed before it, too, and changes nothing.
     """
     late: list[ast.stmt] = []
-    kept: list[ast.stmt] = []
+    kept = list(gradients)
     asked: set[str] = set()
+    used = {place for s in gradients for place in places(s, held) if not _is_variable(held(place))}
     opened = {
         name
         for tape in _tapes(block)
@@ -54,12 +65,15 @@ def behind(
     for statement in reversed(list(flat(block))):
         wanted = _is_in(statement, blocked) or _adds_up(statement) or not work_of([statement], work)
         bound = bound_by([statement])
-        objects = {place for place in places(statement, held) - bound if not is_fixed(held(place))}
-        if wanted and _may_wait(statement, kept, opened, objects, held):
+        mine = places(statement, held) - bound
+        objects = {place for place in mine if not is_fixed(held(place))}
+        if wanted and _may_wait(statement, kept, opened, objects, used, held):
             late.insert(0, statement)
-            asked |= {place for place in objects if not _is_kept(held(place))} if kept else set()
+            asked |= {place for place in mine if not _is_kept(held(place))} if len(kept) > len(gradients) else set()
+            asked |= {place for place in mine & used if _may_change(statement, held(place))}
         else:
             kept.append(statement)
+            used |= places(statement, held)
     needed = any(_is_in(each, blocked) for each in late) and not is_emptied(block, late)
     return Behind(tuple(late), tuple(sorted(asked))) if needed else Behind()
 
@@ -98,14 +112,17 @@ def _may_wait(
     rest: Sequence[ast.stmt],
     tapes: Collection[str],
     objects: Collection[str],
+    theirs: Collection[str],
     held: Callable[[str], Value],
 ) -> bool:
-    """Whether a statement does the same behind others: none changes what another reads, nor uses the same object."""
+    """Whether a statement does the same behind others: none changes what another reads, nor uses the same object.
+
+    `objects` are those that it uses, `theirs` the places that the others use.
+    """
     used = {name for s in rest for name in names_in(s)}
     if bound_by([statement]) & used or _loads(statement) & (bound_by(rest) | set(tapes)):
         return False
     mine = places(statement, held)
-    theirs = {place for s in rest for place in places(s, held)}
     changed = {place for s in rest for place in _stores(s, held)}
     if _meet(objects, theirs) or _meet(_stores(statement, held), theirs) or _meet(mine, changed):
         return False
@@ -142,9 +159,21 @@ def is_fixed(value: Value) -> bool:
 
 
 def _is_kept(value: Value) -> bool:
-    """Whether a place holds containers of Python, or what is fixed."""
-    rest = frozenset(o for o in value if not isinstance(o, Container))
-    return bool(value) and (not rest or is_fixed(rest))
+    """Whether a place holds what is fixed, or containers of Python with nothing else in them."""
+    inside = frozenset(held_in(value, _DEEP, contents))
+    rest = frozenset(o for o in inside if not isinstance(o, Container))
+    return bool(inside) and (not rest or is_fixed(rest))
+
+
+def _is_variable(value: Value) -> bool:
+    """Whether a place holds variables: a gradient is of what was read of them, whatever they hold since."""
+    return bool(value) and all(isinstance(o, Tensor) and o.kind == VARIABLE for o in value)
+
+
+def _may_change(statement: ast.stmt, value: Value) -> bool:
+    """Whether a statement calls something that may change an array in place."""
+    arrays = any(isinstance(o, Tensor) and o.kind == NDARRAY for o in value)
+    return arrays and any(isinstance(n, ast.Call) for n in walk(statement))
 
 
 def is_emptied(block: Sequence[ast.stmt], late: Sequence[ast.stmt]) -> bool:

@@ -27,6 +27,8 @@ _BUILTINS = frozenset({"min", "max", "abs", "round", "int", "float"})
 _PURE = (ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Call, ast.Attribute)
 _PARTS = (ast.operator, ast.unaryop, ast.cmpop, ast.boolop, ast.expr_context)
 _APART = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+#: Effects that depend on when they happen.
+_WHEN = frozenset({"random", "clock", "state"})
 _DIVIDES = (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 
 
@@ -35,7 +37,8 @@ class Outside:
     """The file as it is then, and the statements of the step in it; `back` are those of a part that comes later.
 
     `asked` are the names of the objects of which something is asked behind the step that was asked amid it,
-    `interrupted` says that gradients are computed earlier than they were.
+    `interrupted` says that gradients are computed earlier than they were, `shuffled` that random numbers are drawn
+    before what comes behind the step now.
     """
 
     file: SourceFile
@@ -43,6 +46,7 @@ class Outside:
     asked: tuple[str, ...] = ()
     back: tuple[ast.stmt, ...] = ()
     interrupted: bool = False
+    shuffled: bool = False
 
 
 @dataclass(slots=True)
@@ -91,11 +95,22 @@ class Mover:
         file = self.file.with_text(text, last)
         body = found_again(self.file, block[0], file)
         at = self.file.block(block[0]).index(block[0]) + len(lines)
-        return Outside(file, tuple(body[at : at + len(kept)]), later.asked) if body else None
+        shuffled = bool(moved[1] and later.late)
+        return Outside(file, tuple(body[at : at + len(kept)]), later.asked, shuffled=shuffled) if body else None
 
-    def behind(self, block: Sequence[ast.stmt], blocked: Collection[int], work: Mapping[int, float]) -> Behind:
-        """What comes behind the step."""
-        return behind(block, blocked, work, self.value)
+    def behind(
+        self,
+        block: Sequence[ast.stmt],
+        blocked: Collection[int],
+        work: Mapping[int, float],
+        gradients: Sequence[ast.stmt] = (),
+    ) -> Behind:
+        """What comes behind the step; the clock and the like are asked as well as objects are."""
+        found = behind(block, blocked, work, self.value, gradients)
+        lines = {line for s in found.late for line in range(s.lineno, end(s)[0] + 1)}
+        effects = [e for frame in self.bench.frames(self.code) for e in frame.effects.values()]
+        asked = {e.detail for e in effects if e.kind in _WHEN and e.position >> 16 in lines}
+        return replace(found, asked=tuple(sorted(asked.union(found.asked))))
 
     def _drawn(self, block: Sequence[ast.stmt], late: Collection[ast.stmt]) -> Early:
         """What a step draws in any case, of nothing that it computes, if that is all it draws: it comes in front."""

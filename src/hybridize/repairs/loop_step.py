@@ -5,18 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-from hybridize.domain.objects import Tensor
-from hybridize.domain.tensors import NDARRAY
+from hybridize.domain.objects import Inst, LibInst, Obj, Tensor
+from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.program.ir import Code
 from hybridize.records import replace
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.extraction import Part, beside, extract, in_front
 from hybridize.repairs.flow_of_names import reads
-from hybridize.repairs.loop_behind import is_tape
+from hybridize.repairs.loop_behind import Behind, flat, is_tape
 from hybridize.repairs.loop_outside import Mover, Outside
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.names import bound_in
+from hybridize.repairs.names import bound_in, names_in
 from hybridize.repairs.parts import draws_in, eager_lines, lines_of_effects, lines_of_stuck, runs, stays, work_by_line
 from hybridize.repairs.step_parts import divided
 from hybridize.repairs.text import FunctionNode, SourceFile, applied, difference, end, start
@@ -43,7 +43,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     if isinstance(scope, ast.Module) and not bench.is_script(file.path):
         raise NotOffered("other modules may use its variables")
     here = _step(bench, file, cause.function, body, first, last)
-    made, edits, sure = _extracted(bench, cause.function, here)
+    made, edits, sure = _extracted(bench, cause.function, file, here)
     if here.file is not file:  # something was moved first
         lines = applied(here.file.lines, edits).encode().split(b"\n")
         edits = (difference(file.path, file.lines, lines),)
@@ -54,36 +54,56 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         doubt += "; the gradients are computed before what interrupts the step"
     spans = ((file.path, start(loop), end(loop)),)
     says = f"`{made}` holds the training step of the loop"
-    yield Change(edits, says, None if sure and here.file is file else doubt, spans=spans, makes=made)
+    yield Change(edits, says, None if sure and not here.asked and not here.shuffled else doubt, spans=spans, makes=made)
 
 
-def _extracted(bench: Bench, code: Code, here: Outside) -> tuple[str, tuple[TextEdit, ...], bool]:
+def _extracted(bench: Bench, code: Code, file: SourceFile, here: Outside) -> tuple[str, tuple[TextEdit, ...], bool]:
     """The qualified name of the step, the edits that make it, and a part that comes later, functions; if it is sure."""
     part = _part(bench, code, here.file, here.block)
-    private = "_" if part.receiver else ""  # a base class may have such a method
-    name = bench.fresh(here.file, f"{private}train_step")
+    is_method = bool(part.receiver)
+    private = "_" if is_method else ""  # a base class may have such a method
+    name = bench.fresh(here.file, f"{private}train_step", member=is_method)
     made = extract(part, name)
     names, edits = [name], made.edits
+    sure = next(doubts(bench, file, part, made), None) is None
     if here.back:
-        names.append(bench.fresh(here.file, f"{private}update_step"))
-        more = extract(_part(bench, code, here.file, here.back), names[-1])
+        names.append(bench.fresh(here.file, f"{private}update_step", member=is_method))
+        update = _part(bench, code, here.file, here.back)
+        more = extract(update, names[-1])
         edits = (*more.edits, *edits)
+        sure = sure and next(doubts(bench, file, update, more), None) is None
     bench.promise(here.file, *names)
-    return made.qualname, edits, next(doubts(part, made), None) is None and bench.runs_once(code)
+    return made.qualname, edits, sure
 
 
 def _part(bench: Bench, code: Code, file: SourceFile, block: tuple[ast.stmt, ...]) -> Part:
     """Some statements of a loop as the part that becomes a function: beside theirs, or else in front of the loop."""
     scope = _scope(file, block[0])
-    if isinstance(scope, FunctionNode) and bench.is_called_again(code):
+    shared = _shared(bench, code, file, block)
+    if isinstance(scope, FunctionNode) and bench.is_called_again(code) and not shared & _assigned(scope):
         return beside(file, scope, block)  # within it each call would trace anew
-    part = in_front(file, scope, block)
+    part = in_front(file, scope, block, shared)
     return replace(part, fixed=part.fixed - _data(bench, code, part)) if isinstance(scope, ast.Module) else part
 
 
 def _scope(file: SourceFile, statement: ast.stmt) -> FunctionNode | ast.Module:
     """The function, or else the module, that a statement is in."""
     return next((n for n in file.around(statement) if isinstance(n, FunctionNode)), file.tree)
+
+
+def _assigned(scope: FunctionNode) -> frozenset[str]:
+    """The variables of a function that are no parameters."""
+    return bound_in(scope) - {each.arg for each in walk(scope.args) if isinstance(each, ast.arg)}
+
+
+def _shared(bench: Bench, code: Code, file: SourceFile, block: tuple[ast.stmt, ...]) -> set[str]:
+    """The names by which a step knows what has state (models, optimizers, variables): each is to have its own graph."""
+    value = Mover(bench, file, code, frozenset()).value
+    return {name for name in reads(block).needed if any(map(_has_state, value(name)))}
+
+
+def _has_state(obj: Obj) -> bool:
+    return isinstance(obj, (Inst, LibInst)) or (isinstance(obj, Tensor) and obj.kind == VARIABLE)
 
 
 def _body(file: SourceFile, first: int, last: int) -> list[ast.stmt]:
@@ -149,12 +169,24 @@ def _step(bench: Bench, file: SourceFile, code: Code, body: list[ast.stmt], firs
     if block is None:
         block = tuple(s for s in body if s.lineno >= first and end(s)[0] <= last)
     mover = Mover(bench, file, code, counters, draws)
-    late = mover.behind(block, effects | uses, work).late
-    if any(s not in late and not is_tape(s) and stays(s, effects) for s in block):
-        parts = divided(file, block, effects, work, lambda some: mover.behind(some, effects | uses, work))
-        if parts is not None:
-            return Outside(parts.file, parts.front, parts.asked, parts.back, interrupted=True)
+
+    def wait(some: Sequence[ast.stmt], gradients: Sequence[ast.stmt] = ()) -> Behind:
+        return mover.behind(some, effects | uses, work, gradients)
+
+    later = wait(block)
+    stuck = any(s not in later.late and stays(s, effects) for s in flat(block))
+    parts = divided(file, block, effects, work, wait, unasked=True) if stuck or later.asked else None
+    if parts is not None and not stuck and (not parts.back or _names(*parts.front, *parts.back) & counters):
+        parts = None  # what is asked after the update costs less, and numbers of counters would have to come in front
+    elif parts is None and stuck:
+        parts = divided(file, block, effects, work, wait)
+    if parts is not None:
+        return Outside(parts.file, parts.front, parts.asked, parts.back, interrupted=True)
     return mover.move(block, effects | uses, work) or Outside(file, block)
+
+
+def _names(*block: ast.stmt) -> set[str]:
+    return {name for statement in block for name in names_in(statement)}
 
 
 def _of_tapes(body: Sequence[ast.stmt], inside: set[int]) -> set[int]:
@@ -178,18 +210,23 @@ REPAIR = Repair(
     summary="A training step in the body of a loop becomes a function in front of the loop.",
     details="""Where a script has its forward pass, gradients and updates in the loop itself, among printing and
 collecting, nothing can be decorated. The statements of the step become a function `train_step` right before the
-outermost loop. It takes what the loops bind (the batch) and returns what is used later (the loss); the model, the
-optimizer and whatever else is bound once before stay variables from outside. Each loop of a function may have a step,
-and a condition in a loop, too. In functions that are called again and again the step becomes a function beside them.
+outermost loop in which model and optimizer are the same: a loop that makes a model in each round gets a step in each
+round. It takes what the loops bind (the batch) and returns what is used later (the loss); the model, the optimizer and
+whatever else is bound once before stay variables from outside. Each loop of a function may have a step, and a condition
+in a loop, too. In functions that are called again and again the step becomes a function beside them, where it works on
+what they are given.
 
 Python numbers that come of loop counters (`0.99 ** epoch`, `i < 10`) are computed in front of the step and passed, and
 so are random numbers that a graph would not draw, of NumPy or by the global seed alone. What only shows, counts, saves
 or collects comes behind the step, wherever it stands in it. Where Python decides amid the step (`if np.isnan(loss):
-continue`, an update every fourth time), it becomes two: what comes before, with the gradients, and the update.""",
-    safety="""Safe in a function that is called once, where the step moves as it stands, returns whatever is read later,
-and nobody else can see its variables: no function within, no handler around it that goes on after half of it, nobody
-who asks for variables by name. Else what only the step needs is no longer a variable around it; what is moved before or
-behind the step is told.""",
+continue`, an update every fourth time), or asks for something that the update changes (`print(w.numpy())`), it becomes
+two: what comes before, with the gradients, and the update.""",
+    safety="""Safe in programs and notebooks (not in what libraries offer) where the step does the same things in the
+same order, returns whatever is read later, and nobody else can see its variables: no function that reads them, no
+handler around it that goes on after half of it, nobody who asks for variables by name. What comes behind the step must
+not ask for anything that the step may change, nor for the clock or random numbers; what it shows is missing where the
+rest of the step raises. Else what only the step needs is no longer a variable around it; what is moved before or behind
+the step is told.""",
     propose=propose,
     examples=(
         RepairExample(

@@ -9,8 +9,9 @@ from hybridize.domain.calls import NOT_TRACED
 from hybridize.domain.objects import Heap
 from hybridize.domain.words import NUMBERS
 from hybridize.facts.guards import SET_UP
+from hybridize.facts.origins import roots, slots_of
 from hybridize.facts.reasons import CHANGES, WORLD, Reason, fills_own
-from hybridize.flow.frames import Frame
+from hybridize.flow.frames import Effect, Frame
 from hybridize.library.costs import applies, assigns, differentiates
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -187,7 +188,7 @@ def lines_of_effects(bench: Bench, code: Code, first: int, last: int) -> set[int
     for frame in bench.frames(code):
         for effect in frame.effects.values():
             line = effect.position >> 16
-            if effect.kind in WORLD or (effect.kind in CHANGES and not _is_made(code, effect.target, first, last)):
+            if effect.kind in WORLD or (effect.kind in CHANGES and not _is_made(frame, effect, first, last)):
                 found.add(line)
         for pos, callee, _ in bench.project.extents.calls(frame):
             if _has_effects(bench.project, callee):
@@ -217,9 +218,17 @@ def lines_of_stuck(bench: Bench, code: Code) -> set[int]:
     }
 
 
-def _is_made(code: Code, target: object, first: int, last: int) -> bool:
-    """Whether an object is made by the code of some lines."""
-    return isinstance(target, Heap) and target.site[0] is code and first <= target.site[1] >> 16 <= last
+def _is_made(frame: Frame, effect: Effect, first: int, last: int) -> bool:
+    """Whether the code of some lines makes the object that an effect of the same code changes."""
+    target = effect.target
+    if isinstance(target, Heap):
+        return target.site[0] is frame.code and first <= target.site[1] >> 16 <= last
+    if effect.kind != "iterator" or target is None:
+        return False
+    index, slots = index_of(frame.code), slots_of(frame, effect.kind, target, effect.position)
+    made = [index.definitions.get(index.original(slot)) for slot in slots if not roots(frame, slot)]
+    lines = [instr.position >> 16 for instr in made if isinstance(instr, ir.Call)]
+    return bool(slots) and len(lines) == len(slots) and all(first <= line <= last for line in lines)
 
 
 def _has_effects(project: ProjectView, callee: Frame) -> bool:

@@ -15,7 +15,7 @@ from hybridize.records import dataclass
 from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.flow_of_names import bound_by, forbidden
 from hybridize.repairs.hoisting import Early, early
-from hybridize.repairs.loop_behind import Behind, is_tape
+from hybridize.repairs.loop_behind import Behind, flat, is_tape
 from hybridize.repairs.names import names_in
 from hybridize.repairs.parts import stays, work_of
 from hybridize.repairs.text import SourceFile, applied, end, found_again
@@ -25,8 +25,8 @@ from hybridize.source.syntax import walk
 _LEAST = 5.0
 
 
-#: What of some statements may come behind the others.
-Wait: TypeAlias = Callable[[Sequence[ast.stmt]], Behind]
+#: What of some statements may come behind the others, and behind some gradients.
+Wait: TypeAlias = Callable[[Sequence[ast.stmt], Sequence[ast.stmt]], Behind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,13 @@ class Divided:
 
 
 def divided(
-    file: SourceFile, block: Sequence[ast.stmt], blocked: Collection[int], work: Mapping[int, float], wait: Wait
+    file: SourceFile,
+    block: Sequence[ast.stmt],
+    blocked: Collection[int],
+    work: Mapping[int, float],
+    wait: Wait,
+    *,
+    unasked: bool = False,
 ) -> Divided | None:
     """The parts of a step (of some statements of a block) that lines which cannot be in a graph interrupt, if it has.
 
@@ -49,9 +55,10 @@ def divided(
         block: the statements, a tape among them.
         blocked: the lines that cannot be in a graph.
         work: how many operations each line runs.
-        wait: what of some statements may come behind the others.
+        wait: what of some statements may come behind the others, and behind some gradients.
+        unasked: whether what waits must not ask for anything that the front may have changed since.
     """
-    first, later = _front(block, blocked, wait)
+    first, later = _front(block, blocked, wait, unasked)
     front, rest = block[:first], block[first:]
     tapes = {name for s in front if is_tape(s) for name in _recorders(s)}
     if not rest or not tapes or any(is_tape(s) for s in rest):
@@ -79,16 +86,19 @@ def divided(
     return Divided(new, tuple(again[at : at + count]), tuple(again[behind + i] for i in back), later.asked)
 
 
-def _front(block: Sequence[ast.stmt], blocked: Collection[int], wait: Wait) -> tuple[int, Behind]:
-    """How many statements come before what interrupts them, and what of these may wait until they are done."""
+def _front(block: Sequence[ast.stmt], blocked: Collection[int], wait: Wait, unasked: bool) -> tuple[int, Behind]:
+    """How many statements come before what interrupts them, and what of these may wait until they are done, and the
+    gradients, too."""
     first = next((i for i, s in enumerate(block) if next(forbidden([s]), None) is not None), len(block))
-    while True:
-        later = wait(block[:first])
-        stuck = (i for i, s in enumerate(block[:first]) if stays(s, blocked) and s not in later.late and not is_tape(s))
-        shorter = next(stuck, first)
-        if shorter == first:
-            return first, later
-        first = shorter
+    for count in range(first, 0, -1):
+        front, rest = block[:count], block[count:]
+        tapes = {name for s in front if is_tape(s) for name in _recorders(s)}
+        calls = [n for s in rest for n in walk(s) if isinstance(n, ast.expr) and _derives(n, tapes)]
+        later = wait(front, [ast.Expr(call) for call in calls])
+        stuck = any(stays(s, blocked) and s not in later.late for s in flat(front))
+        if not stuck and not (unasked and later.asked):
+            return count, later
+    return 0, Behind()
 
 
 def _recorders(tape: ast.With) -> set[str]:

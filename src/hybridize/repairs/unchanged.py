@@ -10,22 +10,24 @@ import ast
 from collections.abc import Iterator
 
 from hybridize.domain.words import REFLECTIVE
+from hybridize.repairs.bench import Bench
 from hybridize.repairs.extraction import Extracted, Part
 from hybridize.repairs.flow_of_names import bound_by, reads
 from hybridize.repairs.names import bound_in
-from hybridize.repairs.text import FunctionNode
+from hybridize.repairs.text import FunctionNode, SourceFile
 from hybridize.source.syntax import walk
 
 _BY_NAME = REFLECTIVE | {"dir", "_getframe", "currentframe", "stack"}
 _FUNCTIONS = (*FunctionNode.__args__, ast.Lambda, ast.GeneratorExp)
+#: Whose blocks let every exception through.
+_PLAIN = ("tf.", "keras.", "numpy.", "tqdm.", "builtins.open")
 
 
-def doubts(part: Part, made: Extracted) -> Iterator[str]:
-    """Why a part is not provably the same as a function of its own within that which it is taken from."""
+def doubts(bench: Bench, file: SourceFile, part: Part, made: Extracted) -> Iterator[str]:
+    """Why a part is not provably the same as a function of its own; `file` is its file before anything was moved."""
     scope, block = part.scope, part.block
-    if not isinstance(scope, FunctionNode) or part.before is scope:
-        yield "its variables can be seen from elsewhere"
-        return
+    if bench.is_library(file.path):
+        yield "others may rest on how a library does it"
     if any(isinstance(n, ast.Name) and n.id in _BY_NAME for n in walk(scope)) or any(
         isinstance(n, ast.Attribute) and n.attr in _BY_NAME for n in walk(scope)
     ):
@@ -40,16 +42,26 @@ def doubts(part: Part, made: Extracted) -> Iterator[str]:
     for each in part.file.around(block[0]):
         if each is scope:
             break
-        if isinstance(each, (ast.With, ast.Try)):
+        if isinstance(each, ast.Try) or (isinstance(each, ast.With) and not _is_plain(bench, file, part, each)):
             yield "what it raises may be caught when half of it is done"
     if not set(made.gives) <= reads(block).surely | set(made.takes):
         yield "a loop in it may not run"
-    if any(isinstance(n, ast.With) and not _is_plain(part, n) for n in inside):
+    if any(isinstance(n, ast.With) and not _is_plain(bench, file, part, n) for n in inside):
         yield "a block in it may catch what is raised"
     if any(isinstance(n, ast.Try) for n in inside):
         yield "it may go on after an exception"
 
 
-def _is_plain(part: Part, block: ast.With) -> bool:
-    """Whether a block is one of TensorFlow's, which catch nothing."""
-    return all(ast.unparse(item.context_expr).startswith(f"{part.file.tensorflow}.") for item in block.items)
+def _is_plain(bench: Bench, file: SourceFile, part: Part, block: ast.With) -> bool:
+    """Whether a block is one of a library's that catch nothing."""
+    return all(_lets_through(bench, file, part, item.context_expr) for item in block.items)
+
+
+def _lets_through(bench: Bench, file: SourceFile, part: Part, manager: ast.expr) -> bool:
+    if ast.unparse(manager).startswith(f"{part.file.tensorflow}."):
+        return True
+    line = manager.lineno - 1  # where something was moved, only what still stands where it stood can be asked
+    if not isinstance(manager, ast.Call) or file.lines[line : line + 1] != part.file.lines[line : line + 1]:
+        return False
+    names = bench.names(file, manager)
+    return bool(names) and all(name.startswith(_PLAIN) for name in names)
