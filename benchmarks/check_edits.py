@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hybridize.api import analyze, inputs_of
-from hybridize.caching.edits import File, merged
+from hybridize.caching.after_edits import File, merged
 from hybridize.config import load_config
 from hybridize.decide.model import Report
 from hybridize.deciding import ENTRIES_JUDGED, REST_JUDGED, Deciding

@@ -147,7 +147,7 @@ def to_dict(result: Report | Fixes) -> dict[str, Any]:
         from hybridize.report.json_report import to_dict as of_report
 
         return of_report(result)
-    from hybridize.fixing.data import to_dict as of_fixes
+    from hybridize.fixing.plain_data import to_dict as of_fixes
 
     return of_fixes(result, result.functions)
 

@@ -225,7 +225,7 @@ def _inputs(data: bytes, config: Config) -> tuple[Inputs, SourceText]:
     texts = {path: found.text for path, found in read.items() if isinstance(found, SourceText)}
     files = tuple(sorted(refs, key=lambda each: each.relative))
     external = frozenset(sys.stdlib_module_names) | {"tensorflow", "keras", "tf_keras", "numpy"}
-    table = ImportTable(files, roots, root_name=package_name(root), external=external)
+    table = ImportTable(files, roots, root_name=package_name(root), external=external, texts=texts)
     asked = Asked(config.exclude, config.directory, config.src, config.tensorflow_version, config.world)
     versions = project_versions(root, asked.tensorflow_version, texts.values())
     roles = find_roles(root, texts, asked.world)

@@ -18,7 +18,7 @@ from hybridize.fixing.changes import file_plan
 from hybridize.live import SESSION, Session
 from hybridize.records import dataclass
 from hybridize.report.words import rests_on, verdict
-from hybridize.rewrite.kinds import plan_file
+from hybridize.rewrite.any_file import plan_file
 
 _USAGE = "%%hybridize [--fix] [--no-run]"
 

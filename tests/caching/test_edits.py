@@ -10,7 +10,7 @@ import pytest
 
 import hybridize
 from hybridize.api import inputs_of
-from hybridize.caching.edits import File, Shifted, merged
+from hybridize.caching.after_edits import File, Shifted, merged
 from hybridize.config import Config, load_config
 from hybridize.decide.model import Report
 from hybridize.deciding import ENTRIES_JUDGED, REST_JUDGED, Again, Deciding

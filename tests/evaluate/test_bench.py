@@ -5,10 +5,10 @@ import math
 import sys
 from pathlib import Path
 
-from hybridize.evaluate.bench import Result, Run, Settings, Variant, breaks_even, measure
 from hybridize.evaluate.bench_report import text, to_json
+from hybridize.evaluate.measuring import Result, Run, Settings, Variant, breaks_even, measure
 from hybridize.runtime.launch import Target
-from hybridize.runtime.sources import MemoryFile
+from hybridize.runtime.rewritten import MemoryFile
 
 SLOW = """\
 import time

@@ -45,6 +45,11 @@ def test_what_is_taken(tmp_path: Path) -> None:
     assert "    train_step_graph = tf.function(train_step)\n    for x in data:\n" in found.text
 
 
+def test_no_name_says_twice_that_it_is_a_graph(tmp_path: Path) -> None:
+    program = f"{STEP}{FIT}for _ in range(2):\n    fit(network(), adam())\n".replace("train_step", "step_graph")
+    assert "    step_graph_2 = tf.function(step_graph)\n    for x in data:\n" in fixed(program, tmp_path).text
+
+
 def test_who_else_calls_it_does_so_as_before(tmp_path: Path) -> None:
     program = """\
 steps = {"train": train_step, "other": print}

@@ -98,7 +98,15 @@ KEEP = FunctionReport(
 RECURSIVE = FunctionReport(
     facts("trainer:Trainer.walk", 61, mode=Mode.HYBRID),
     Decision(Action.KEEP),
-    (status("HY004", "recursive", severity=Severity.WARNING, message="hybrid and recursive: tracing may not end"),),
+    (
+        status(
+            "HY004",
+            "recursive",
+            severity=Severity.WARNING,
+            message="hybrid and recursive: tracing may not end",
+            is_of_function=True,
+        ),
+    ),
 )
 LEFT_OUT = FunctionReport(
     facts("trainer:Trainer.loss", 95),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hybridize.report.paths import Places, line_of, place, shown_from
-from hybridize.rewrite.cells import json_position
+from hybridize.rewrite.cell_lines import json_position
 from hybridize.source import FileRef, SourceText, decode_source
 
 

@@ -14,7 +14,7 @@ from hybridize.facts.model import Evidence, Fact, Hybridization, Mode, Ternary, 
 from hybridize.report.layout import Page
 from hybridize.report.lines import count_line
 from hybridize.report.style import Style
-from hybridize.report.text import TextOptions, full
+from hybridize.report.text_report import TextOptions, full
 from hybridize.report.words import cause, change, compared, gain, reason, rests_on, sentence
 
 from .samples import CLEAN, CONVERT, DEHYBRIDIZE, FINDING, KEEP, RECURSIVE, SAMPLE, facts, status
@@ -263,6 +263,7 @@ def test_a_finding_shows_the_source_that_it_is_about(tmp_path: Path) -> None:
 def test_a_serious_status_of_a_graph_is_shown_with_its_cause_and_what_mends_it() -> None:
     evidence = (tells(Told.CALL, "a.py", 9, "g"), tells(Told.CALL, "b.py", 4, "f"))
     said = status("HY004", "recursive", message="hybrid and recursive", path="a.py", line=8, evidence=evidence)
+    said = replace(said, is_of_function=True)
     function = FunctionReport(facts("a:f", 8, mode=Mode.HYBRID), Decision(Action.KEEP), (said,))
     text = show(replace(CLEAN, functions=(function,)))
     assert "error HY004 recursive: `f` is hybrid and recursive\n --> a.py:8:5\n" in text

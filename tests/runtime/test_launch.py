@@ -11,7 +11,7 @@ import pytest
 
 from hybridize.rewrite import DecoratorChange, DecoratorDialect, FileResult, plan_edits
 from hybridize.runtime.launch import Ended, Launch, LaunchError, Target, launch
-from hybridize.runtime.sources import MemoryFile, line_map, memory_file
+from hybridize.runtime.rewritten import MemoryFile, line_map, memory_file
 
 DIALECT = DecoratorDialect(module="marks", attribute="mark", alias="marks", modules=("marks",))
 MARKS = "def mark(f):\n    f.marked = True\n    return f\n"

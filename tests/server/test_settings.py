@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("lsprotocol", reason='needs lsprotocol: pip install "hybridize[lsp]"')
 
 from hybridize.config import ConfigError
-from hybridize.server.settings import DEFAULT, Settings, read_settings
+from hybridize.server.client_settings import DEFAULT, Settings, read_settings
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from hybridize.source import FileRef, ImportTable, module_name
+from hybridize.source.inputs import Asked, read_inputs
 from hybridize.source.names import STDLIB_NAMES
 
 
@@ -192,44 +193,51 @@ def test_submodules() -> None:
 class TestScriptFolders:
     """Python searches the folder of a script first: there a file may shadow a library."""
 
-    def resolved(self, folder: Path, files: dict[str, str], importing: str, name: str = "keras") -> str | None:
-        for path, text in files.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text, "utf-8")
-        refs = [FileRef(str(folder / path), path) for path in files]
+    def resolved(self, files: dict[str, str], importing: str, name: str = "keras") -> str | None:
+        refs = [FileRef(f"/proj/{path}", path) for path in files]
         external = STDLIB_NAMES | {"tensorflow", "keras", "numpy"}
-        return ImportTable(refs, root_name="proj", external=external).resolve(importing, name)
+        return ImportTable(refs, root_name="proj", external=external, texts=files).resolve(importing, name)
 
-    def test_a_file_beside_a_script_shadows(self, tmp_path: Path) -> None:
+    def test_a_file_beside_a_script_shadows(self) -> None:
         files = {"app/main.py": "import keras\n", "app/keras.py": "def f(): ...\n"}
-        assert self.resolved(tmp_path, files, "app.main") == "app.keras"
+        assert self.resolved(files, "app.main") == "app.keras"
 
-    def test_a_file_of_another_folder_does_not(self, tmp_path: Path) -> None:
+    def test_a_file_of_another_folder_does_not(self) -> None:
         files = {"app/main.py": "import keras\n", "lib/keras.py": "def f(): ...\n"}
-        assert self.resolved(tmp_path, files, "app.main") is None
+        assert self.resolved(files, "app.main") is None
 
-    def test_a_file_of_a_package_does_not(self, tmp_path: Path) -> None:
+    def test_a_file_of_a_package_does_not(self) -> None:
         files = {"p/__init__.py": "", "p/main.py": "import keras\n", "p/keras.py": "def f(): ...\n"}
-        assert self.resolved(tmp_path, files, "p.main") is None
+        assert self.resolved(files, "p.main") is None
         files = {"p/__init__.py": "", "p/q/main.py": "import keras\n", "p/q/keras.py": "def f(): ...\n"}
-        assert self.resolved(tmp_path, files, "p.q.main") is None
+        assert self.resolved(files, "p.q.main") is None
 
-    def test_one_that_imports_its_own_name_means_the_library(self, tmp_path: Path) -> None:
+    def test_one_that_imports_its_own_name_means_the_library(self) -> None:
         files = {"app/main.py": "import keras\n", "app/keras.py": "import keras\n"}
-        assert self.resolved(tmp_path, files, "app.main") is None
+        assert self.resolved(files, "app.main") is None
 
-    def test_a_folder_without_init_loses_against_an_installed_package(self, tmp_path: Path) -> None:
+    def test_a_folder_without_init_loses_against_an_installed_package(self) -> None:
         files = {"app/main.py": "import keras.ops\n", "app/keras/ops.py": "def f(): ...\n"}
-        assert self.resolved(tmp_path, files, "app.main", "keras.ops") is None
+        assert self.resolved(files, "app.main", "keras.ops") is None
 
-    def test_an_empty_package_of_a_librarys_name_is_a_folder_of_scripts(self, tmp_path: Path) -> None:
+    def test_an_empty_package_of_a_librarys_name_is_a_folder_of_scripts(self) -> None:
         files = {"tensorflow/__init__.py": "# nothing\n", "tensorflow/main.py": "", "tensorflow/agents/__init__.py": ""}
-        assert self.resolved(tmp_path, files, "tensorflow.main", "tensorflow") is None
-        assert self.resolved(tmp_path, files, "tensorflow.main", "tensorflow.agents") == "tensorflow.agents"
+        assert self.resolved(files, "tensorflow.main", "tensorflow") is None
+        assert self.resolved(files, "tensorflow.main", "tensorflow.agents") == "tensorflow.agents"
         files["tensorflow/__init__.py"] = "def constant(x): ...\n"
-        assert self.resolved(tmp_path, files, "tensorflow.main", "tensorflow") == "tensorflow"
+        assert self.resolved(files, "tensorflow.main", "tensorflow") == "tensorflow"
 
-    def test_nothing_takes_the_place_of_the_standard_library_or_tensorflow(self, tmp_path: Path) -> None:
+    def test_what_an_editor_holds_counts_and_not_what_is_on_disk(self, tmp_path: Path) -> None:
+        (tmp_path / "app").mkdir()
+        (tmp_path / "app/main.py").write_text("import keras\n")
+        (tmp_path / "app/keras.py").write_text("def f(): ...\n")
+        asked, external = Asked(src=(".",)), STDLIB_NAMES | {"keras"}
+        disk = read_inputs([tmp_path], asked, external)
+        assert disk.imports.resolve("app.main", "keras") == "app.keras"
+        open_ = read_inputs([tmp_path], asked, external, {str(tmp_path / "app/keras.py"): b"import keras\n"})
+        assert open_.imports.resolve("app.main", "keras") is None
+
+    def test_nothing_takes_the_place_of_the_standard_library_or_tensorflow(self) -> None:
         files = {"app/main.py": "", "app/random.py": "x = 1\n", "app/tensorflow.py": "x = 1\n"}
-        assert self.resolved(tmp_path, files, "app.main", "random") is None
-        assert self.resolved(tmp_path, files, "app.main", "tensorflow") is None
+        assert self.resolved(files, "app.main", "random") is None
+        assert self.resolved(files, "app.main", "tensorflow") is None

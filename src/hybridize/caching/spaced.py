@@ -50,7 +50,7 @@ class Spaced:
 
 
 def _moved(report: PartReport, before: dict[str, Spacing | None], now: dict[str, Spacing | None]) -> PartReport | None:
-    from hybridize.caching.moving import Mover
+    from hybridize.caching.shifting import Mover
 
     moves = {}
     for path, new in now.items():

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hybridize.config import Config
     from hybridize.decide.model import FunctionReport
-    from hybridize.evaluate.bench import Result, Variant
+    from hybridize.evaluate.measuring import Result, Variant
     from hybridize.fixing.fixes import Fixes
     from hybridize.fixing.memory import Texts
     from hybridize.runtime.launch import Target
@@ -63,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
     from hybridize.cli.output import complain, deliver
     from hybridize.cli.programs import paths_of
     from hybridize.cli.session import configure, planner_of, run_analysis
-    from hybridize.evaluate.bench import ORIGINAL, REFACTORED, Settings, Variant, measure
     from hybridize.evaluate.bench_report import ended
+    from hybridize.evaluate.measuring import ORIGINAL, REFACTORED, Settings, Variant, measure
     from hybridize.fixing.memory import unwatched
     from hybridize.runtime.launch import LaunchError
 
@@ -140,7 +140,7 @@ def _texts(fixes: Fixes, functions: Sequence[FunctionReport] | None = None) -> T
 
 def _variant(name: str, fixes: Fixes, functions: Sequence[FunctionReport]) -> Variant:
     """The program with other decisions on some functions."""
-    from hybridize.evaluate.bench import Variant
+    from hybridize.evaluate.measuring import Variant
     from hybridize.fixing.memory import unwatched
 
     made = _texts(fixes, functions)

@@ -194,7 +194,7 @@ def _sentence(change: Change, diff: bool, style: Style) -> str:
 
 
 def _json(fixes: Fixes, chosen: frozenset[str] | None, trial: Trial | None) -> str:
-    from hybridize.fixing.data import to_dict
+    from hybridize.fixing.plain_data import to_dict
 
     data = to_dict(fixes, chosen)
     if trial is not None:

@@ -27,9 +27,9 @@ def render(report: Report, args: argparse.Namespace, silenced: Sequence[Silenced
 def _full(report: Report, args: argparse.Namespace) -> str:
     from hybridize.cli.output import page_for
     from hybridize.cli.session import paths_of
-    from hybridize.report import text
+    from hybridize.report import text_report
 
-    options = text.TextOptions(
+    options = text_report.TextOptions(
         everything=args.everything,
         quiet=args.quiet and not args.statistics,
         verbose=args.verbose,
@@ -38,7 +38,7 @@ def _full(report: Report, args: argparse.Namespace) -> str:
         page=page_for(args.output_file),
         paths=paths_of(args),
     )
-    return text.full(report, _display(report, args), options)
+    return text_report.full(report, _display(report, args), options)
 
 
 def _concise(report: Report, args: argparse.Namespace) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from hybridize.cli.errors import UsageError
 from hybridize.cli.output import complain
 from hybridize.records import dataclass, replace
+from hybridize.source.project import MARKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from hybridize.runtime.suite import Suite
 
 #: What marks the top of a project.
-_TOP = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
+_TOP = (*MARKS, ".hg")
 _RUNS = 50
 _SHOWN = 200  # characters of an exception's line
 

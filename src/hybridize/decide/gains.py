@@ -66,7 +66,7 @@ class Gains:
     def visit(self, code: Code, graphs: Mapping[Code, float]) -> None:
         """Sums up the calls of a function by eager code; those by functions that are wholly graphs do not count."""
         self._graphs = graphs
-        if code.kind == "module":
+        if code.is_module:
             self._often[code] = 0.0 if self.roles.is_test(code.path) else 1.0
             return
         count, elsewhere, called = 0.0, 0.0, False
@@ -96,7 +96,7 @@ class Gains:
 
     def _is_way_in(self, code: Code) -> bool:
         """Whether who uses a library may begin with a function: not with one that another makes, or a library calls."""
-        nested = code.parent is not None and code.parent.kind == "function"
+        nested = code.in_function
         return self.roles.of(code.path) is Role.LIBRARY and not nested and self.contracts.override(code) is None
 
     def _is_open(self, code: Code) -> bool:
@@ -140,7 +140,7 @@ class Gains:
     def _for_each(self, code: Code, work: Work) -> float:
         """How often a function is called for each time that the one around it, if any, makes it, to be traced anew."""
         often, outer = self.calls(code, work), code.parent
-        if outer is None or outer.kind != "function":
+        if outer is None or not outer.is_function:
             return often
         made, open_ = self._often.get(outer, 0.0), self.roles.of(outer.path) is Role.LIBRARY
         if not open_ and not isinf(made):
@@ -241,7 +241,7 @@ class Gains:
             if works[code].trains and (share is None or share.looping < _LOOPING):
                 continue
             if share is not None and share.of < _SHARE:
-                whole = "its file" if share.start.kind == "module" else f"`{share.start.qualname}`"
+                whole = "its file" if share.start.is_module else f"`{share.start.qualname}`"
                 result[code] = f"a graph of it would save {share.of:.1%} of the time of what {whole} does"
             elif share is not None and saved < costs.GUESSED * _EACH and _least(share, works[code]) < _SHARE:
                 result[code] = f"a graph of it saves {saved / 1000:.1f} ms a call, beside work of unknown sizes"

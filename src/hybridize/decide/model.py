@@ -43,7 +43,10 @@ class Confidence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One line to the user on a function. `code` is stable, `name` readable (`python-side-effects`)."""
+    """One line to the user on a function. `code` is stable, `name` readable (`python-side-effects`).
+
+    `is_of_function`: the message says what the function is, and not what is in it.
+    """
 
     code: str
     name: str
@@ -53,6 +56,7 @@ class Status:
     line: int
     column: int
     evidence: tuple[Evidence, ...] = ()
+    is_of_function: bool = False
 
 
 @dataclass(frozen=True, slots=True)

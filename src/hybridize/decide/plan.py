@@ -68,7 +68,7 @@ class Plan:
     def in_graph(self, path: str, line: int) -> bool:
         """Whether a place is in a function that runs as a graph, or mostly as part of one."""
         return any(
-            share >= MOSTLY and code.path == path and code.line <= line <= code.end_line and code.kind == "function"
+            share >= MOSTLY and code.path == path and code.line <= line <= code.end_line and code.is_function
             for code, share in self.graphs.items()
         )
 
@@ -157,7 +157,7 @@ class _Chooser:
             message = f"{said[0].message}: as a graph that gains without tensors as arguments"
             kept = status_of(report.facts, "updates-variables", message, said)
             report = replace(report, decision=Decision(Action.KEEP), statuses=(*report.statuses, kept))
-        elif report.decision.action is Action.CONVERT_TO_EAGER and self._is_tested(code):
+        elif report.decision.action is Action.CONVERT_TO_EAGER and self.basis.roles.is_test(code.path):
             tested = "belongs to the tests: its decorator may be what they test"
             report = report.kept(status_of(report.facts, "part-of-tests", tested))
         elif report.decision.action is Action.CONVERT_TO_EAGER:
@@ -317,9 +317,6 @@ class _Chooser:
         said = f"`{caller.caller.qualname}` is a graph that may pass on a variable as `{variables[0].name}`"
         here = Evidence(said, caller.caller.path, caller.position >> 16)
         return status_of(facts, "covered", f"{said}: no graph in a graph takes one after the other", (here,))
-
-    def _is_tested(self, code: Code) -> bool:
-        return self.basis.roles.is_test(code.path)
 
     def _no_gain(self, code: Code, facts: FunctionFacts, work: Work | None) -> Status | None:
         """Why nothing shows that a conversion pays."""

@@ -299,5 +299,5 @@ def _report(facts: FunctionFacts, decision: Decision, statuses: list[Status]) ->
     stays = facts.mode is Mode.HYBRID and facts.recursive.value is YES and decision.action is Action.KEEP
     if stays and not any(s.name == "recursive" for s in statuses):
         warned = status_of(facts, "recursive", "hybrid and recursive: tracing may not end", facts.recursive.evidence)
-        extra.append(replace(warned, severity=Severity.WARNING))
+        extra.append(replace(warned, severity=Severity.WARNING, is_of_function=True))
     return FunctionReport(facts, decision, tuple(statuses + extra))

@@ -22,7 +22,7 @@ from hybridize.facts.specs import Signature, spec_of
 from hybridize.facts.static_reads import StaticReads
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import OF_SHAPES
-from hybridize.program.ir import Code, Param
+from hybridize.program.code import Code, Param
 from hybridize.records import dataclass, replace
 from hybridize.source import Role
 from hybridize.source.syntax import walk
@@ -38,14 +38,11 @@ from hybridize.tracing.views import ProjectView
 _RELAXES: Final = (2, 9)
 _RELAXES_METHODS: Final = (2, 1)
 #: Arguments that speak of shapes already.
-#: Parameters that take any number of arguments.
-_OPEN_PARAMETERS: Final = frozenset({"varargs", "kwargs"})
 _CONFIGURED: Final = OF_SHAPES | {"**"}
 _COMPILED: Final = frozenset({"jit_compile", "experimental_compile"})
 #: Shapes are generalized at the second trace: only from the third on is anything won.
 _FEW_TRACES: Final = 2
 _KERAS: Final = frozenset({"training", "mask"})
-_STARS: Final = {"varargs": "*", "kwargs": "**"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +213,7 @@ class Signatures:
         let in as well: gradients then get the shape of another variable (measured with 2.15 and 2.21).
         """
         versions = self.project.versions
-        if versions.newest < _RELAXES_METHODS or any(param.kind in _OPEN_PARAMETERS for param in code.params):
+        if versions.newest < _RELAXES_METHODS or any(param.is_starred for param in code.params):
             return None
         if self._takes_several_variables(code):
             return None
@@ -283,7 +280,7 @@ class Signatures:
 
     def _is_left_out(self, code: Code, signature: Signature) -> bool:
         """Whether a call, of code that does not run as well, passes something which a signature has no place for."""
-        skip = 1 if _in_class(code) else 0
+        skip = 1 if code.in_class else 0
         covered = {param.name for param in code.params[skip : skip + len(signature.specs)]}
         if all(param.name in covered for param in code.params[skip:]):
             return False
@@ -346,8 +343,8 @@ class Signatures:
                 result.problems.append(f"Keras passes `{param.name}` itself")
             elif others and not explicit >> index & 1 and _is_optional(param):
                 # `fit` passes `training` to whatever takes it: a signature of what the program passes refuses that.
-                result.problems.append(f"{others} may pass `{_STARS.get(param.kind, '')}{param.name}`, too")
-            elif param.kind in ("varargs", "kwargs", "keyword"):
+                result.problems.append(f"{others} may pass `{param.stars}{param.name}`, too")
+            elif not param.by_place:
                 _extra(param, values, bool(explicit >> index & 1), result.problems)
             elif param.has_default and not explicit >> index & 1:
                 if index < last:
@@ -366,10 +363,10 @@ class Signatures:
             for (caller, pos), arguments in frame.incoming.items():
                 if caller is None or pos == code.position or (caller.gone and len(frame.incoming) > 1):
                     continue
-                if code in self.reached and caller.code not in self.reached and caller.code.kind == "function":
+                if code in self.reached and caller.code not in self.reached and caller.code.is_function:
                     continue
                 how = caller.calls.get((pos, frame))
-                keras = how is How.KERAS or (caller.code.name == "call" and _in_class(caller.code))
+                keras = how is How.KERAS or (caller.code.name == "call" and caller.code.in_class)
                 if not awaited(self.project).is_there(caller.code.path, pos >> 16):
                     is_eager = how is not How.GRAPH and self.graphs.get(caller.code, 0.0) < 1
                     yield Site(caller, frame, pos, keras, is_eager, arguments)
@@ -379,10 +376,6 @@ def _has_new_number(site: Site) -> bool:
     """Whether an eager call passes a Python number that is another at each call: each is traced anew, whatever else."""
     objects = (o for value in site.arguments for o in value) if site.is_eager else ()
     return any(isinstance(o, Prim) or (isinstance(o, Lit) and o.varies) for o in objects)
-
-
-def _in_class(code: Code) -> bool:
-    return code.parent is not None and code.parent.kind == "class"
 
 
 def _needs(conflict: Evidence | None) -> str:
@@ -411,8 +404,8 @@ def _may_get_signature(report: FunctionReport) -> bool:
 
 def _extra(param: Param, values: list[Value], given: bool, problems: list[str]) -> None:
     """`*args`, `**kwargs` and keyword-only parameters must stay as they are by default."""
-    stars = _STARS.get(param.kind, "")
-    if param.kind == "keyword":
+    stars = param.stars
+    if param.by_name:
         if given or not param.has_default:
             problems.append(f"a signature says nothing of the keyword-only `{param.name}`")
     elif any(not _is_empty(value) for value in values):
@@ -421,7 +414,7 @@ def _extra(param: Param, values: list[Value], given: bool, problems: list[str]) 
 
 def _is_optional(param: Param) -> bool:
     """Whether calls may leave a parameter out."""
-    return param.has_default or param.kind in _STARS
+    return param.has_default or param.is_starred
 
 
 def _is_empty(value: Value) -> bool:

@@ -131,7 +131,7 @@ class Worth:
     def made_within(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
         """Why a graph of a nested function would be traced again for nothing."""
         outer = code.parent
-        if outer is None or outer.kind != "function":
+        if outer is None or not outer.is_function:
             return None
         if self._graphs.get(outer, 0.0) >= WHOLLY:
             message = f"made anew by each trace of `{outer.name}`, whose graph it is part of"
@@ -143,7 +143,7 @@ class Worth:
     def _made_anew(self, code: Code, facts: FunctionFacts) -> Status | None:
         """What is said of a nested function that the one around it makes again and again, for about one call each."""
         outer = code.parent
-        if outer is None or outer.kind != "function":
+        if outer is None or not outer.is_function:
             return None
         calls = self._basis.frequency.calls
         made = sum(call.weight for call in calls.get(outer, {}).values())

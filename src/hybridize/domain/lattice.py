@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, Final, TypeVar
 
+from hybridize.domain.identity import intern_obj
 from hybridize.domain.objects import (
     BOTTOM,
     Bound,
@@ -22,7 +23,6 @@ from hybridize.domain.objects import (
     Value,
     Wrapper,
     counter,
-    intern_obj,
     prim,
     stream,
     tensor,

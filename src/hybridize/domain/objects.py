@@ -7,83 +7,19 @@ frame (function and context) that executes it; an immutable one (a literal, a tu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import count
-from typing import Any, Final, Self, TypeAlias, TypeVar
-from zlib import crc32
+from collections.abc import Iterable
+from typing import Any, Final
 
+from hybridize.domain.fields import BASES as BASES
+from hybridize.domain.fields import EVERY as EVERY
+from hybridize.domain.fields import REST as REST
+from hybridize.domain.fields import Cell as Cell
+from hybridize.domain.fields import Heap as Heap
+from hybridize.domain.identity import HERE, intern_obj
+from hybridize.domain.identity import Obj as Obj
+from hybridize.domain.identity import Value as Value
 from hybridize.domain.tensors import Shape
 from hybridize.domain.unknowns import Why
-
-Value: TypeAlias = "frozenset[Obj]"
-
-
-#: The numbers of objects: halves, so that none equals an integer that is a key beside them.
-_serial: Iterator[float] = count(0.5)
-_taken: set[float] = set()
-_LARGEST: Final = 1 << 51
-
-
-class Obj(float):
-    """The base of all abstract objects. `value` is the set that holds just this one.
-
-    An object is equal to itself alone. It is a number only so that sets of objects hash and iterate in an order that
-    is the same in every run, at the speed of C: hashes by address would differ. What has a site is numbered in the
-    order of its making, in each analysis by itself; what is named by its content has a number that follows from that:
-    it makes no difference which other analyses the process runs.
-    """
-
-    __slots__ = ("value",)
-
-    def __new__(cls, *key: object) -> Self:
-        """A new object with the number of its content, or the next that is free."""
-        number = _digest((cls.__name__, *key)) % _LARGEST + 0.5
-        while number in _taken:
-            number += 1
-        _taken.add(number)
-        return float.__new__(cls, number)
-
-    def __init__(self) -> None:
-        self.value: Value = frozenset((self,))
-
-
-def _digest(part: object) -> int:
-    """A number that follows from what a part of a name says, in every process the same."""
-    kind = type(part)
-    if kind is str:
-        found = _texts.get(part)  # type: ignore[call-overload]  # it is a text
-        return _text(part) if found is None else found  # type: ignore[arg-type]
-    if kind is tuple or kind is list:
-        return hash(tuple([hash(e) if isinstance(e, (frozenset, Obj)) else _digest(e) for e in part]))  # type: ignore[attr-defined]
-    if kind is frozenset or isinstance(part, (Obj, int, float, complex)):
-        # Of a value: of the numbers of its objects. Python gives -1 the hash of -2, which are two kinds of dims here.
-        return (_MINUS_ONE if part == -1 else hash(part)) + _TAGS.get(kind, 0)
-    return 0 if part is None else 1
-
-
-def _text(part: str) -> int:
-    found = _texts[part] = crc32(part.encode("utf-8", "replace")) << 20 | len(part)
-    return found
-
-
-_MINUS_ONE: Final = 1 << 60
-_TAGS: Final[dict[type, int]] = {bool: 1, int: 2, float: 3, complex: 4}
-_texts: dict[str, int] = {}
-
-
-class Cell:
-    """A place of the heap: a field, an element, a global, a captured variable. Its value only grows.
-
-    `readers` are the frames to run again when it does, each with the number of the run that read it last: a frame that
-    has run again since does not depend on it any more. `writes` are the (path, line) places that wrote it.
-    """
-
-    __slots__ = ("readers", "value", "writes")
-
-    def __init__(self, value: Value = frozenset()) -> None:
-        self.value = value
-        self.readers: dict[Any, int] = {}
-        self.writes: dict[tuple[Any, int], None] = {}
 
 
 class Lit(Obj):
@@ -100,6 +36,10 @@ class Lit(Obj):
         self.kind = kind
         self.const = const
         self.varies = varies
+
+    @property
+    def is_lasting(self) -> bool:
+        return True
 
     def __repr__(self) -> str:
         return repr(self.const)
@@ -119,6 +59,10 @@ class Prim(Obj):
         self.varies = varies
         self.likely = likely
 
+    @property
+    def is_lasting(self) -> bool:
+        return True
+
     def __repr__(self) -> str:
         return f"<{self.kind}{'*' if self.varies else ''}>"
 
@@ -134,6 +78,10 @@ class Tensor(Obj):
         self.dtype = dtype
         self.shape = shape
         self.content = content
+
+    @property
+    def is_lasting(self) -> bool:
+        return True
 
     def __repr__(self) -> str:
         dims = "?" if self.shape is None else ",".join(str(d) if d >= 0 else "?" for d in self.shape)
@@ -151,6 +99,10 @@ class Tup(Obj):
         self.kind = kind
         self.items = items
         self.names = names
+
+    @property
+    def is_lasting(self) -> bool:
+        return all(o.is_lasting for item in self.items for o in item)
 
     def __repr__(self) -> str:
         return "(" + ", ".join(map(show, self.items)) + ")"
@@ -177,6 +129,10 @@ class Stream(Obj):
         self.kind = kind
         self.element = element
 
+    @property
+    def is_lasting(self) -> bool:
+        return self.origin is None and all(o.is_lasting for o in self.element)
+
     def __repr__(self) -> str:
         return f"{self.kind}<{show(self.element)}>"
 
@@ -200,73 +156,6 @@ def _extent(parts: Iterable[Any], level: float = 1) -> tuple[float, int]:
         else:
             size += 1
     return depth + level, size
-
-
-#: The fields of an object that are not constant names, and all of its fields, as names of what is awaited.
-REST: Final = "<rest>", 0
-EVERY: Final = "<every>", 0
-#: What a class is asked for by who looks at what it derives from.
-BASES: Final = "<bases>", 0
-_NOTHING: Final[dict[Any, Cell]] = {}
-
-
-class Heap(Obj):
-    """An object with a site: `site` is (code, position), `frame` the number of the frame that allocated it.
-
-    `awaited` are the fields that were read before there were any, as cells that nobody writes: who reads them is to run
-    again once the field is there.
-    """
-
-    __slots__ = ("awaited", "fields", "frame", "rest", "site")
-
-    def __new__(cls, *_: object) -> Self:
-        """A new object with the next number."""
-        return float.__new__(cls, -next(_serial))
-
-    def __init__(self, site: tuple[Any, int], frame: int) -> None:
-        super().__init__()
-        self.site = site
-        self.frame = frame
-        self.fields: dict[Any, Cell] = {}
-        self.rest: Cell | None = None
-        self.awaited = _NOTHING
-
-    def cell(self, name: Any) -> Cell:
-        """The cell of a field or a constant key, made when first asked for."""
-        fields = self.fields
-        if name in fields:
-            return fields[name]
-        cell = fields[name] = self._made(name)
-        return cell
-
-    def rest_cell(self) -> Cell:
-        """The cell that stands for every field or key that is not a constant."""
-        if self.rest is None:
-            self.rest = self._made(REST)
-        return self.rest
-
-    def absent(self, name: Any) -> Cell:
-        """What to read where a field is not there, so as to run again when it is."""
-        awaited = self.awaited
-        if name in awaited:
-            return awaited[name]
-        if awaited is _NOTHING:
-            awaited = self.awaited = {}
-        cell = awaited[name] = Cell()
-        return cell
-
-    def _made(self, name: Any) -> Cell:
-        """A new cell. Its readers are those who would have read it before: they run again when it is written."""
-        cell = Cell()
-        if self.awaited:
-            self._tell(name, cell)
-        return cell
-
-    def _tell(self, name: Any, cell: Cell) -> None:
-        for key in (name, EVERY):
-            awaited = self.awaited.get(key)
-            if awaited is not None:
-                cell.readers.update(awaited.readers)
 
 
 class Container(Heap):
@@ -411,6 +300,10 @@ class Lib(Obj):
         super().__init__()
         self.name = name
 
+    @property
+    def is_lasting(self) -> bool:
+        return True
+
     def __repr__(self) -> str:
         return self.name
 
@@ -467,6 +360,10 @@ class Unknown(Obj):
         """What is got out of an unknown value, and how ("an attribute"). A reason so long grows no more."""
         return unknown(f"{what} of {self.reason}", self.why, what).value if len(self.reason) < longest else self.value
 
+    @property
+    def is_lasting(self) -> bool:
+        return True
+
     def __repr__(self) -> str:
         return f"?({self.reason})"
 
@@ -474,26 +371,15 @@ class Unknown(Obj):
 #: The structures that hold other objects and are named by what they hold.
 _NESTED: Final = (Tup, Stream, Wrapper, Bound)
 _TOO_DEEP: Final = Unknown("a value that is nested too deeply")
-_T = TypeVar("_T", bound=Obj)
-_interned: dict[Any, Any] = {}
-
-
-def intern_obj(cls: type[_T], *key: Any) -> _T:
-    """The one object of a class with these constructor arguments."""
-    full = (cls, *key)
-    found: _T | None = _interned.get(full)
-    if found is None:
-        found = _interned[full] = cls(*key)
-    return found
 
 
 def literal(const: object) -> Lit:
     """The object of a Python constant. Floats and ints that compare equal are kept apart, as are 0.0 and -0.0."""
     kind = type(const).__name__ if const is not None else "None"
     key = (Lit, kind, repr(const) if isinstance(const, (float, complex)) else const)
-    found: Lit | None = _interned.get(key)
+    found: Lit | None = HERE.objects.get(key)
     if found is None:
-        found = _interned[key] = Lit(kind, const)
+        found = HERE.objects[key] = Lit(kind, const)
     return found
 
 
@@ -504,7 +390,7 @@ def counter(const: int | str) -> Lit:
 
 def prim(kind: str, varies: bool = False, likely: int | None = None) -> Prim:
     """A primitive of type `kind` whose value is not known."""
-    found: Prim | None = _interned.get((Prim, kind, varies, likely))
+    found: Prim | None = HERE.objects.get((Prim, kind, varies, likely))
     return intern_obj(Prim, kind, varies, likely) if found is None else found
 
 
@@ -516,7 +402,7 @@ def optional_int(default: Value) -> Value:
 
 def tensor(kind: str, dtype: str | None = None, shape: Shape = None, content: Shape = None) -> Tensor:
     """The tensor type with these properties."""
-    found: Tensor | None = _interned.get((Tensor, kind, dtype, shape, content))
+    found: Tensor | None = HERE.objects.get((Tensor, kind, dtype, shape, content))
     return intern_obj(Tensor, kind, dtype, shape, content) if found is None else found
 
 
@@ -551,13 +437,13 @@ def _cut(value: Value) -> Value:
 
 def lib(name: str) -> Lib:
     """A library name."""
-    found: Lib | None = _interned.get((Lib, name))
+    found: Lib | None = HERE.objects.get((Lib, name))
     return intern_obj(Lib, name) if found is None else found
 
 
 def bound(func: Obj | str, receiver: Obj) -> Bound:
     """A bound method."""
-    made: Bound = _interned.get((Bound, func, receiver)) or intern_obj(Bound, func, receiver)
+    made: Bound = HERE.objects.get((Bound, func, receiver)) or intern_obj(Bound, func, receiver)
     if made.depth > MAX_NESTING or made.size > MAX_STRUCTURE:
         return intern_obj(Bound, func if isinstance(func, (str, Func)) else _TOO_DEEP, _TOO_DEEP)
     return made
@@ -582,57 +468,11 @@ def _cut_part(part: Any) -> Any:
 
 def unknown(reason: str, why: Why = Why.OTHER, taken: str = "") -> Unknown:
     """An unknown value. Whoever gives the same reason gives the same of the rest."""
-    found: Unknown | None = _interned.get((Unknown, reason))
+    found: Unknown | None = HERE.objects.get((Unknown, reason))
     if found is None:
         found = intern_obj(Unknown, reason)
         found.why, found.taken = why, taken
     return found
-
-
-class Names:
-    """The objects that there are by what names them, the numbers that are taken, and the next of those with a site."""
-
-    __slots__ = ("objects", "serial", "taken")
-
-    def __init__(self, objects: dict[Any, Any], taken: set[float], serial: Iterator[float]) -> None:
-        self.objects = objects
-        self.taken = taken
-        self.serial = serial
-
-    def anew(self) -> Names:
-        """Those of an analysis that begins: of the objects, those named by their content, which models may hold."""
-        kept = {key: obj for key, obj in self.objects.items() if _is_lasting(obj)}
-        dropped = [obj for key, obj in self.objects.items() if key not in kept]
-        return Names(kept, self.taken.difference(dropped), count(0.5))
-
-    def add(self, named: Iterable[tuple[Any, Obj]]) -> None:
-        """Adds objects that were named by their content elsewhere."""
-        for key, obj in named:
-            if self.objects.setdefault(key, obj) is obj:
-                self.taken.add(obj)
-
-
-def names_in_force() -> Names:
-    """Where objects are looked up now."""
-    return Names(_interned, _taken, _serial)
-
-
-def use_names(names: Names) -> None:
-    """Makes objects be looked up in these (`domain.session`)."""
-    global _interned, _taken, _serial
-    _interned, _taken, _serial = names.objects, names.taken, names.serial
-
-
-def _is_lasting(obj: Obj) -> bool:
-    """Whether an object names nothing that only one program has."""
-    match obj:
-        case Lit() | Prim() | Lib() | Tensor() | Unknown():
-            return True
-        case Tup():
-            return all(_is_lasting(o) for item in obj.items for o in item)
-        case Stream():
-            return obj.origin is None and all(map(_is_lasting, obj.element))
-    return False
 
 
 BOTTOM: Final[Value] = frozenset()

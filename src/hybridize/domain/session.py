@@ -17,8 +17,8 @@ from threading import RLock
 from types import ModuleType
 from typing import Any, Final, Generic, ParamSpec, TypeVar
 
+from hybridize.domain.identity import Names, names_in_force, use_names
 from hybridize.domain.lattice import Joins, joins_in_force, use_joins
-from hybridize.domain.objects import Names, names_in_force, use_names
 
 _LOCK: Final = RLock()
 

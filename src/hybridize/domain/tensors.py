@@ -29,9 +29,6 @@ VARIABLE: Final = "variable"
 NDARRAY: Final = "ndarray"
 SYMBOLIC: Final = "symbolic"  # a Keras symbolic tensor: a value of functional models, never of a running program
 
-#: Kinds that `tf.function` treats as tensors when they arrive as arguments.
-TENSOR_KINDS: Final = frozenset({DENSE, SPARSE, RAGGED, VARIABLE, NDARRAY, SYMBOLIC})
-
 
 _RUN_TIME: Final = -10
 _BATCH_OF: Final = -(1 << 40)

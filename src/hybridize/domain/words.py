@@ -21,10 +21,17 @@ LAZY: Final = frozenset(f"builtins.{name}" for name in ("map", "filter", "zip", 
 #: Generic types of a hint that say nothing about the type of the value.
 OF_CLASSES: Final = frozenset({"Callable", "Type", "type"})
 
+#: Decorators of methods: what they make is looked up on the class.
+METHOD_DECORATORS: Final = frozenset({"property", "staticmethod", "classmethod", "cached_property"})
+#: Functions that may read or run any name.
+REFLECTIVE: Final = frozenset({"exec", "eval", "globals", "locals", "vars"})
+
 COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 #: Operators that work element by element.
 ELEMENTWISE: Final = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 
+#: Built-in containers that can change.
+MUTABLE: Final = ("list", "dict", "set")
 #: Methods of lists that add to them, and those of dictionaries that give views.
 APPENDS: Final = frozenset({"append", "extend", "insert"})
 VIEWS: Final = frozenset({"items", "keys", "values"})

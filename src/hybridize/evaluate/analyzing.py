@@ -16,7 +16,7 @@ from hybridize import __version__
 from hybridize.api import analyze
 from hybridize.config import Config, load_config
 from hybridize.decide.model import FunctionReport, Report
-from hybridize.evaluate.sources import lay
+from hybridize.evaluate.project_sources import lay
 from hybridize.facts.model import Mode, Source, Ternary
 from hybridize.guard import folder
 from hybridize.records import replace

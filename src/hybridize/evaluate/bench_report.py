@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from hybridize.evaluate import metrics
-from hybridize.evaluate.bench import Measured, Result, Run, Timing, breaks_even
+from hybridize.evaluate.measuring import Measured, Result, Run, Timing, breaks_even
 from hybridize.evaluate.statistics import Verdict
 from hybridize.evaluate.tables import Column, render
 from hybridize.report.words import counted

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from hybridize.evaluate.corpus import CorpusError
-from hybridize.evaluate.sources import SourcesError, run_git
+from hybridize.evaluate.project_sources import SourcesError, run_git
+from hybridize.source.project import MARKS
 
 _PUBLIC: Final = re.compile(r"(?:https://|git@|ssh://git@)github\.com[/:](?P<name>[\w.-]+/[\w.-]+?)(?:\.git)?/?")
-_MARKS: Final = (".git", "pyproject.toml", "setup.cfg")
 #: A line of a list: a repository, its commit, and maybe the folder in it.
 _LISTED: Final = re.compile(r"(?P<repository>\S+)\s+(?P<commit>[0-9a-f]{7,40})(?:\s+(?P<folder>\S+))?")
 
@@ -47,7 +47,7 @@ def _entries(place: Path, file: Path) -> Iterator[tuple[str, dict[str, str]]]:
         yield from _listed(place)
     elif not place.is_dir():
         raise CorpusError(f"{place}: not there")
-    elif _is_project(place):
+    elif any((place / name).exists() for name in MARKS) or any(place.glob("*.py")):
         yield place.resolve().name, _project(place, file)
     else:
         for inner in sorted(place.iterdir()):
@@ -65,10 +65,6 @@ def _listed(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
             raise CorpusError(f"{file}:{number}: must be REPOSITORY COMMIT [FOLDER]")
         name = match["repository"].removesuffix(".git").rstrip("/").rpartition("/")[2]
         yield name, {key: value for key, value in match.groupdict().items() if value}
-
-
-def _is_project(folder: Path) -> bool:
-    return any((folder / name).exists() for name in _MARKS) or any(folder.glob("*.py"))
 
 
 def _project(folder: Path, file: Path) -> dict[str, str]:

@@ -18,7 +18,7 @@ from hybridize.evaluate.corpus import Project
 from hybridize.evaluate.execution.model import Executor, Task
 from hybridize.evaluate.fixes import KINDS, Fix
 from hybridize.evaluate.paper_tables import Table
-from hybridize.evaluate.sources import clone_of, packed_commit, run_git, unpack
+from hybridize.evaluate.project_sources import clone_of, packed_commit, run_git, unpack
 from hybridize.evaluate.store import Pieces
 from hybridize.evaluate.tables import Column
 from hybridize.guard import folder
@@ -145,7 +145,7 @@ def _tasks(
     failed: dict[str, str],
 ) -> Iterator[Task]:
     """Made one by one, when they are asked for: each carries two trees."""
-    from hybridize.evaluate.sources import SourcesError
+    from hybridize.evaluate.project_sources import SourcesError
 
     for key, group in todo.items():
         repository, _, commit = key.rpartition("@")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridize.evaluate import metrics
-from hybridize.evaluate.bench import Result
+from hybridize.evaluate.measuring import Result
 
 FORMATS = (".svg", ".png", ".pdf")
 

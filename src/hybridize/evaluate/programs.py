@@ -17,11 +17,11 @@ from hybridize.api import analyze
 from hybridize.config import load_config
 from hybridize.decide.model import Action, Decision, FunctionReport
 from hybridize.evaluate import metrics
-from hybridize.evaluate.bench import ORIGINAL, Measured, Result, Run, Settings, Variant, measure
 from hybridize.evaluate.bench_report import CHATTER, ended
 from hybridize.evaluate.corpus import Corpus, Program, Project
+from hybridize.evaluate.measuring import ORIGINAL, Measured, Result, Run, Settings, Variant, measure
 from hybridize.evaluate.processes import run as run_process
-from hybridize.evaluate.sources import SourcesError, all_files, lay, where
+from hybridize.evaluate.project_sources import SourcesError, all_files, lay, where
 from hybridize.evaluate.statistics import Ratio, ratio_of
 from hybridize.evaluate.store import Pieces
 from hybridize.fixing.memory import Texts, texts, unwatched
@@ -29,7 +29,7 @@ from hybridize.fixing.planner import Planner
 from hybridize.guard import folder
 from hybridize.records import replace
 from hybridize.runtime.launch import Target
-from hybridize.runtime.sources import MemoryFile
+from hybridize.runtime.rewritten import MemoryFile
 
 #: The variants, beside the original: safe changes; with repairs that are not provably the same; the functions that a
 #: publication names; a patch.

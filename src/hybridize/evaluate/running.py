@@ -13,7 +13,7 @@ from hybridize.caching.keys import tool
 from hybridize.evaluate.ablations import ABLATIONS
 from hybridize.evaluate.corpus import Corpus, Project
 from hybridize.evaluate.execution.model import Executor, Task
-from hybridize.evaluate.sources import clone_of, files_of, packed, packed_commit, where
+from hybridize.evaluate.project_sources import clone_of, files_of, packed, packed_commit, where
 from hybridize.evaluate.store import Result, Store
 
 _FUNCTION: Final = "hybridize.evaluate.analyzing:project"

@@ -24,7 +24,7 @@ def argument_name(frame: Frame, reason: Reason) -> str | None:
     target = reason.effect.target
     if isinstance(target, Container):
         for param, value in zip(frame.code.params, frame.args, strict=True):
-            if param.kind not in ("varargs", "kwargs") and within(target, value):
+            if not param.is_starred and within(target, value):
                 return param.name
     elif isinstance(target, (Tensor, Stream, Tup)):
         for root in sorted(r for r in reason.roots if isinstance(r, int)):

@@ -111,7 +111,7 @@ def called_functions(frames: Mapping[Code, Iterable[Frame]]) -> list[tuple[Code 
         caller = _function_around(code)
         for frame in each:
             for (position, callee), how in frame.calls.items():
-                if how is How.ROOT or callee.code.kind != "function":
+                if how is How.ROOT or not callee.code.is_function:
                     continue
                 key = caller, callee.code, code.path
                 first[key] = min(first.get(key, position >> 16), position >> 16)
@@ -121,7 +121,7 @@ def called_functions(frames: Mapping[Code, Iterable[Frame]]) -> list[tuple[Code 
 def _function_around(code: Code) -> Code | None:
     """The function that code belongs to: itself, or the one around a lambda or class body."""
     around: Code | None = code
-    while around is not None and around.kind != "function":
+    while around is not None and not around.is_function:
         around = around.parent
     return around
 

@@ -143,8 +143,8 @@ def identifier(code: Code) -> str:
 
 def kind_of(code: Code, kind: str) -> FunctionKind:
     """What a `def` defines."""
-    if code.parent is not None and code.parent.kind == "class":
+    if code.in_class:
         return FunctionKind(kind) if kind in ("classmethod", "staticmethod") else FunctionKind.METHOD
-    if code.parent is not None and code.parent.kind in ("function", "lambda"):
+    if code.parent is not None and not code.parent.is_body:
         return FunctionKind.NESTED
     return FunctionKind.FUNCTION

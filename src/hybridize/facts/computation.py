@@ -14,6 +14,7 @@ from hybridize.facts.extents import Extents
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, Fact, Hazard, Ternary, Told
 from hybridize.facts.origins import runs_at_once
+from hybridize.facts.reasons import OPAQUE
 from hybridize.flow.frames import Effect, Frame
 from hybridize.library import costs
 from hybridize.library.dialect import NO_COMPUTATION
@@ -33,7 +34,6 @@ _PYTHON_PROTOCOLS = frozenset(
         "reversed index int float complex copy deepcopy reduce reduce_ex getstate setstate dir sizeof missing"
     ).split()
 )
-_OPAQUE = ("unknown_call", "foreign_call", "unfollowed")
 _ARITHMETIC = (ir.Binary, ir.Inplace, ir.Unary)
 #: So many frames are looked through for a variable.
 _FOLLOWED = 200
@@ -95,7 +95,7 @@ class Computation:
 
     def _by_use(self, frame: Frame) -> Evidence | None:
         """A call of unknown code that computes with TensorFlow by its use."""
-        for position, called in sorted((e.position, e.detail) for e in frame.effects.values() if e.kind in _OPAQUE):
+        for position, called in sorted((e.position, e.detail) for e in frame.effects.values() if e.kind in OPAQUE):
             if self.gives_tensor(frame, position):
                 said = f"assumed to compute with TensorFlow: calls {called}"
                 return Evidence(said, frame.code.path, position >> 16)
@@ -135,10 +135,10 @@ def training_step(frames: list[Frame]) -> Evidence | None:
 
 def opaque_call(frame: Frame) -> Evidence | None:
     """The first call of a frame whose callee is not known; one to an unknown function before a foreign one."""
-    found = [e for e in frame.effects.values() if e.kind in _OPAQUE]
+    found = [e for e in frame.effects.values() if e.kind in OPAQUE]
     if not found:
         return None
-    first = min(found, key=lambda e: (_OPAQUE.index(e.kind), e.position, e.detail))
+    first = min(found, key=lambda e: (OPAQUE.index(e.kind), e.position, e.detail))
     said = "calls something unknown" if first.kind == "unknown_call" else "calls outside code"
     told = Told.SUMMARIZED if _is_summarized(first) else Told.OTHER
     return Evidence(f"{said}: {first.detail}", frame.code.path, first.position >> 16, told)
@@ -152,7 +152,7 @@ def _is_summarized(effect: Effect) -> bool:
 
 def opaque_places(frame: Frame) -> frozenset[int]:
     """The positions of a frame's calls of which it is not known what they do."""
-    return frozenset(e.position for e in frame.effects.values() if e.kind in _OPAQUE)
+    return frozenset(e.position for e in frame.effects.values() if e.kind in OPAQUE)
 
 
 def _own_op(frame: Frame) -> Evidence | None:

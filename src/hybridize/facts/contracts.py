@@ -73,7 +73,7 @@ class Contracts:
     def override(self, code: Code) -> Override | None:
         """What a method overrides, the gravest of several; None where it is no method, or overrides nothing."""
         if code not in self._overrides:
-            every = self._every(code) if code.parent is not None and code.parent.kind == "class" else ()
+            every = self._every(code) if code.in_class else ()
             self._overrides[code] = min(every, key=lambda o: _GRAVITY.index(o.answer), default=None)
         return self._overrides[code]
 
@@ -94,7 +94,7 @@ class Contracts:
             return Evidence(found.message, code.path, code.line)
         if any(_last(node) in _ABSTRACT for node in code.decorators):
             return Evidence("an abstract method: classes elsewhere implement it", code.path, code.line)
-        outer = self.broken(code.parent) if code.parent is not None and code.parent.kind == "function" else None
+        outer = self.broken(code.parent) if code.parent is not None and code.parent.is_function else None
         if outer is not None:
             return Evidence(f"a part of what {outer.message}", code.path, code.line)
         known = self._saved.get(code) or self._handed.get(code)
@@ -228,14 +228,10 @@ def _implemented_elsewhere(frames: Sequence[Frame], stands: Callable[[Code], boo
         for (pos, callee), how in frame.calls.items():
             if how in _APART or callee in seen:
                 continue
-            if callee.code.abstract and _is_method(callee.code) and not stands(callee.code):
+            if callee.code.abstract and callee.code.in_class and not stands(callee.code):
                 said = f"calls `{callee.code.name}`, which only classes elsewhere implement"
                 return Evidence(said, frame.code.path, pos >> 16)
             if len(seen) < _STEPS:
                 seen.add(callee)
                 todo.append(callee)
     return None
-
-
-def _is_method(code: Code) -> bool:
-    return code.parent is not None and code.parent.kind == "class"

@@ -284,7 +284,7 @@ class SideEffects:
         for param, value in zip(frame.code.params, frame.args, strict=True):
             if target not in value:
                 continue
-            if param.kind == "kwargs" and target.site[1] == frame.code.position:
+            if param.is_kwargs and target.site[1] == frame.code.position:
                 return True
             return direct and frame.code.name == _LAZY and target in frame.args[0]
         kept = target.fields.get("__dict__") if isinstance(target, Inst) else None
@@ -392,7 +392,7 @@ class SideEffects:
 
     def _runs(self, frame: Frame, code: Code) -> bool:
         """Whether a call of a frame may run a function or class body."""
-        return code.kind != "module" and bool(self.extents.of(frame) & self.extents.with_code(code))
+        return not code.is_module and bool(self.extents.of(frame) & self.extents.with_code(code))
 
     def fact(self, frames: list[Frame], speculate: bool) -> tuple[Fact, list[Evidence]]:
         """Whether a function has Python side effects, and the assumptions that the answer rests on."""
@@ -484,4 +484,4 @@ def _key(effect: Effect, once: str = "", latent: bool = False) -> tuple[str, Obj
 
 def _keeps_nothing(frame: Frame) -> bool:
     """Whether what a frame makes is likely gone when it ends: not so for modules, classes and constructors."""
-    return frame.code.kind == "function" and frame.code.name not in CONSTRUCTORS
+    return frame.code.is_function and frame.code.name not in CONSTRUCTORS

@@ -73,7 +73,7 @@ class Excused:
     def _copied(self) -> bool:
         """Whether some code reads all the fields of an object of the program, or copies or stores it with them."""
         known = self.solution.frames
-        unrun = [code for code in self._codes if code not in known and code.kind in ("function", "lambda")]
+        unrun = [code for code in self._codes if code not in known and not code.is_body]
         if any({*index_of(code).names, *index_of(code).attributes} & _WHOLE_NAMES for code in unrun):
             return True
         return any(
@@ -159,5 +159,5 @@ def _is_foreign(obj: Obj) -> bool:
         return not known_package(obj.cls) and "." in obj.cls
     if not isinstance(obj, Unknown):
         return False
-    made = _FOREIGN.match(obj.reason)
-    return "." in made[1] if made is not None else _NAMED.match(obj.reason) is not None
+    foreign = _FOREIGN.match(obj.reason)
+    return "." in foreign[1] if foreign is not None else _NAMED.match(obj.reason) is not None

@@ -85,7 +85,7 @@ class Extents:
         bit = 1 << place
         self._frames.append(frame)
         self._of_code[frame.code] = self._of_code.get(frame.code, 0) | bit
-        if frame.code.kind == "module":
+        if frame.code.is_module:
             self._bodies |= bit
         else:
             self._of_uid[frame.uid] = place

@@ -93,9 +93,9 @@ def _name(effect: Effect) -> str:
         return effect.detail
     if effect.kind != "unknown_call" or not isinstance(effect.target, Unknown):
         return ""
-    made = _RESULT.search(effect.target.reason)
-    if made is not None:
-        return made[1] if "." in made[1] else ""
+    result = _RESULT.search(effect.target.reason)
+    if result is not None:
+        return result[1] if "." in result[1] else ""
     owner = _OWNED.search(effect.target.reason)
     foreign = owner is not None and not known_package(owner[1]) and not _is_on_host(owner[1])
     return owner[1] if owner is not None and foreign else ""

@@ -102,7 +102,7 @@ class Frequency:
             weight = _UNKNOWN_CALLS if is_root else min(mine * self.counts.runs(frame, pos), _MOST)
             if callee not in members:
                 self.often[callee] = min(self.often.get(callee, 0.0) + weight, _MOST)
-                if not is_root and callee.code.kind != "module":
+                if not is_root and not callee.code.is_module:
                     self._starts[callee] = self._starts.get(callee, 0) | self._starts.get(frame, 0)
             if is_root:
                 self.outside.add(callee.code)
@@ -136,7 +136,7 @@ class Frequency:
         self, code: Code, graphs: Mapping[Code, float] | None = None, within: frozenset[Code] = frozenset()
     ) -> Bound:
         """An upper bound of the calls; those by functions that are wholly `graphs` (a share of 1) do not count."""
-        if code.kind == "module":
+        if code.is_module:
             return Bound(1.0, False, frozenset({code.path.rpartition("/")[0]}))
         if code in self.escaped or code in self.outside or code in within or len(within) > _DEPTH:
             return _UNBOUND
@@ -213,4 +213,4 @@ def _callers_first(calls: dict[Code, dict[tuple[Code, How], Call]], codes: list[
 def _before(calls: dict[Code, dict[tuple[Code, How], Call]], code: Code) -> list[Code]:
     """What is to be decided before a function: its callers, and the one around it, whose graph may hold it."""
     callers = [caller for caller, _ in calls.get(code, ())]
-    return callers if code.parent is None or code.parent.kind != "function" else [*callers, code.parent]
+    return callers if code.parent is None or not code.parent.is_function else [*callers, code.parent]

@@ -77,7 +77,7 @@ def grown_argument(caller: Frame, pos: int, slot: int, depth: int = _CALLS) -> E
 
 def _grown_parameter(frame: Frame, slot: int, depth: int) -> Evidence | None:
     """What callers pass for a parameter, or what a body of `tf.while_loop` hands to its own next turn."""
-    place = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), -1)
+    place = frame.code.place_of(slot)
     if place < 0 or not depth:
         return None
     for caller, pos in frame.incoming:
@@ -89,7 +89,7 @@ def _grown_parameter(frame: Frame, slot: int, depth: int) -> Evidence | None:
             nexts = [r.elements[place][0] for r in rows if isinstance(r, ir.Sequence) and len(r.elements) > place]
             found = _own_growth(frame, nexts, slot)
         else:
-            bound = len(frame.code.params) > 0 and frame.code.parent is not None and frame.code.parent.kind == "class"
+            bound = len(frame.code.params) > 0 and frame.code.in_class
             given = argument_slot(caller, pos, place, frame.code.params[place].name, bound=bound)
             found = grown_argument(caller, pos, given, depth - 1) if given >= 0 else None
         if found is not None:

@@ -23,8 +23,8 @@ from hybridize.library import registry
 from hybridize.library.annotations import TENSOR_TYPES
 from hybridize.library.contracts.given import gets_no_tensor, gets_tensor
 from hybridize.program import ir
+from hybridize.program.code import Code, Param
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Param
 
 #: Types of anything, or of structures.
 _OPEN: Final = frozenset(f"builtins.{name}" for name in "object list tuple dict set frozenset".split())
@@ -51,9 +51,9 @@ class Likely:
         frames = self.frames.get(code, ())
         param = code.params[index]
         func = frames[0].func if frames else None
-        if _is_gradient(code) and not param.has_default and param.kind in ("normal", "positional", "varargs"):
+        if _is_gradient(code) and not param.has_default and (param.by_place or param.is_varargs):
             return f"the gradient function `{code.name}`"
-        if func is None or param.slot < 0 or param.kind == "kwargs":
+        if func is None or param.slot < 0 or param.is_kwargs:
             return None
         called = self.called_back(func, index)
         if called is not None:

@@ -45,15 +45,11 @@ class Nesting:
     def _tapes(self, caller: Code, code: Code) -> int:
         """The most tapes of a function that record one of its calls of another."""
         most = 0
-        for frame in self.frames.get(caller, ()) if _has_tapes(caller) else ():
+        for frame in self.frames.get(caller, ()) if index_of(caller).of(ir.Exit) else ():
             for (pos, callee), _ in frame.calls.items():
                 if callee.code is code:
                     most = max(most, _recording(frame, index_of(caller), pos))
         return most
-
-
-def _has_tapes(code: Code) -> bool:
-    return bool(index_of(code).of(ir.Exit))
 
 
 def _recording(frame: Frame, index: Index, pos: int) -> int:

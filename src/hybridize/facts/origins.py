@@ -160,7 +160,7 @@ def _trace(frame: Frame, slot: int, seen: set[tuple[int, int]], found: set[Root]
     if instr is None or type(instr) in _FRESH:
         return
     if isinstance(instr, ir.Global):
-        if code.kind != "module":
+        if not code.is_module:
             found.add(None)
     elif isinstance(instr, ir.Cell):
         if instr.name in code.free:
@@ -315,7 +315,7 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
         return [instr.function] if called and func else None
     if index < offset:
         return []
-    if param.kind in ("varargs", "kwargs"):
+    if param.is_starred:
         return arguments(instr)
     return [instr.arguments[index - offset][0]] if index - offset < len(instr.arguments) else None
 

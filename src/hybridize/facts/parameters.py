@@ -23,8 +23,8 @@ from hybridize.flow.solve import method_kind
 from hybridize.library import registry
 from hybridize.library.defaults import holds_tensors
 from hybridize.program import ir
+from hybridize.program.code import Code, Param
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Param
 from hybridize.source.roles import is_test_path
 
 _MOST: Final = 8
@@ -65,7 +65,7 @@ class Parameters:
         self.speculate = speculate
         self.booleans = booleans
         self.func = frames[0].func if frames else None
-        kind = method_kind(self.func) if self.func is not None and _in_class(code) else "function"
+        kind = method_kind(self.func) if self.func is not None and code.in_class else "function"
         self.kind = kind
         self.skip_first = kind in ("method", "classmethod")
         self.assumptions: list[Evidence] = []
@@ -447,10 +447,6 @@ def _literal_text(obj: Obj) -> str:
     if isinstance(obj, Container):
         return f"a {obj.kind} with a literal"
     return "a tuple with a literal" if isinstance(obj, Tup) else "an object with a literal"
-
-
-def _in_class(code: Code) -> bool:
-    return code.parent is not None and code.parent.kind == "class"
 
 
 def _types(seen: Seen) -> tuple[TensorType, ...]:

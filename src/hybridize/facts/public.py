@@ -23,9 +23,9 @@ class Public:
         if self._roles.of(code.path) is not Role.LIBRARY:
             return False
         at: Code | None = code
-        while at is not None and at.kind != "module":
+        while at is not None and not at.is_module:
             private = at.name.startswith("_") and not at.name.endswith("__")
-            if private or (at is not code and at.kind != "class"):
+            if private or (at is not code and not at.is_class):
                 return False
             at = at.parent
         return True
@@ -63,7 +63,7 @@ class Strangers:
         """
         todo, seen = [code], {code}
         for each in todo:  # grows while it is read
-            if each.kind in ("module", "class") or self._roles.is_test(each.path):
+            if each.is_body or self._roles.is_test(each.path):
                 continue
             if each is not code and each.name in SETTING_UP:
                 if shared:

@@ -30,8 +30,8 @@ WORLD: Final = {
 CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", "iterator"})
 #: Effects that rules report.
 TOLD: Final = CHANGES | WORLD.keys()
-#: Calls that the analysis cannot see into.
-OPAQUE: Final = frozenset({"unknown_call", "foreign_call", "unfollowed"})
+#: Calls that the analysis cannot see into, those that say most first.
+OPAQUE: Final = ("unknown_call", "foreign_call", "unfollowed")
 
 #: Of an effect (`Reason.once`): a person says that nobody minds that it happens once per trace.
 VOUCHED: Final = "vouched "

@@ -26,7 +26,6 @@ _NO_VALUE: Final[Value] = frozenset()
 _TAKES: Final = frozenset({"pop", "popleft", "popitem", "remove", "clear", "discard", "popright"})
 #: Effects on the outside world.
 _OUTSIDE: Final = frozenset({"print", "io", "random", "clock", "state"})
-_RUN_ONCE: Final = ("module", "class")
 #: What a change of all the fields of an object is told as: to read it is part of the change.
 _NAMESPACE: Final = "__dict__"
 
@@ -107,9 +106,9 @@ def _same_constant(frame: Frame, effect: Effect, slots: list[int]) -> bool:
     if cell.value == value and not _hides_default(effect, value):
         return True
     places = [(code, pos) for code, pos in cell.writes if (code, pos) != (frame.code, effect.position)]
-    if len(places) > 1 or any(c.kind not in _RUN_ONCE and c.name not in BUILDERS for c, _ in places):
+    if len(places) > 1 or any(not c.is_body and c.name not in BUILDERS for c, _ in places):
         return False
-    return all(reader.frame.code.kind == "module" for reader in cell.readers)
+    return all(reader.frame.code.is_module for reader in cell.readers)
 
 
 def _hides_default(effect: Effect, value: Value) -> bool:

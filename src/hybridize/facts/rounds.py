@@ -86,7 +86,7 @@ class Rounds:
                     state = _state(each, at)
                     if state is not None:
                         yield each, state
-                    place = _parameter(each)
+                    place = each.frame.code.place_of(each.slot)
                     for site in each.frame.incoming if place >= 0 and not each.sites else ():
                         if site[0] is not None and site[0] is not each.frame:
                             given = passed_slots(site[0], site[1], each.frame, place) or ()
@@ -174,16 +174,12 @@ def _paired(at: _At, given: list[int], first: int) -> list[_At]:
 
 def _passed(at: _At) -> list[_At]:
     """The argument of the call that led here, for a parameter."""
-    place = _parameter(at)
+    place = at.frame.code.place_of(at.slot)
     if place < 0 or not at.sites:
         return []
     (caller, pos), *rest = at.sites
     slots = passed_slots(caller, pos, at.frame, place) or ()
     return [_At(caller, slot, at.path, tuple(rest), at.longer) for slot in slots]
-
-
-def _parameter(at: _At) -> int:
-    return next((i for i, p in enumerate(at.frame.code.params) if p.slot == at.slot), -1)
 
 
 def _state(at: _At, pos: int) -> _State | None:

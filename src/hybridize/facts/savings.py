@@ -84,7 +84,7 @@ class Savings:
         before = made.where(made.hybrid - {code}, calls) if is_made else made
         after = made if is_made else made.where(made.hybrid | {code}, calls)
         starts, repeated = self._starts(calls), self._repeated(calls)
-        known = any(frame.code.kind == "module" for frame in starts)
+        known = any(frame.code.is_module for frame in starts)
         best = Share(0.0, next((frame.code for frame in starts), code))
         for frame, within in starts.items():
             for loop in self._outermost(frame, calls[frame], within):
@@ -92,7 +92,7 @@ class Savings:
                 saved = max(now.eager - after.around(frame, loop).eager, 0.0)
                 whole = now.eager + now.outside
                 sure = frame.code not in repeated and self._is_endless(frame, loop)
-                if saved < _LEAST and (within or frame.code.kind == "module") and not sure:
+                if saved < _LEAST and (within or frame.code.is_module) and not sure:
                     saved = 0.0
                 share = saved / whole if whole > 0 else 0.0
                 if share > 0:
@@ -141,7 +141,7 @@ class Savings:
         """
         called = {call.callee.code for found in calls.values() for call in found if call.is_own}
         starts = {
-            frame: frame.code.kind != "module" and not self.is_open(frame.code)
+            frame: not frame.code.is_module and not self.is_open(frame.code)
             for frame in calls
             if frame.code not in called or self._is_way_in(frame.code)
         }

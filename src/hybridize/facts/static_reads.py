@@ -176,7 +176,7 @@ class StaticReads:
     def _is_given(code: Code, slot: int) -> bool:
         """Whether a slot holds a parameter itself."""
         original = index_of(code).original(slot)
-        return any(param.slot == original for param in code.params)
+        return code.place_of(original) >= 0
 
     def _reads(self, code: Code) -> list[ir.Call | ir.Unpack | ir.Attr]:
         found = self._places.get(code)

@@ -69,7 +69,7 @@ class Stores:
         stored = [state.get(path) for state in states]
         if not stored or any(slots is None for slots in stored):
             root = path[0]
-            return path if isinstance(root, Cell) or any(p.slot == root for p in frame.code.params) else None
+            return path if isinstance(root, Cell) or frame.code.place_of(root) >= 0 else None
         values = [f.vals[slot] or () for slots in stored for f, slot in slots or ()]
         return None if any(o is target or isinstance(o, Unknown) for value in values for o in value) else False
 
@@ -156,8 +156,8 @@ def _of_caller(frame: Frame, pos: int, callee: Frame, path: Path) -> Path | None
     root, names = path
     if isinstance(root, Cell):
         return path
-    index = next((i for i, param in enumerate(callee.code.params) if param.slot == root), None)
-    slots = passed_slots(frame, pos, callee, index) if index is not None else None
+    index = callee.code.place_of(root)
+    slots = passed_slots(frame, pos, callee, index) if index >= 0 else None
     if slots is None or len(slots) != 1 or slots[0] < 0:
         return None
     start, before = _reached(frame, slots[0])

@@ -27,8 +27,9 @@ from hybridize.library.asking import (
 )
 from hybridize.library.dialect import STATIC
 from hybridize.program import ir
+from hybridize.program.code import Code, Param
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Param
+from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
 
 #: How a slot comes from the parameter: by an index of several axes, which only arrays and tensors have; itself; an
@@ -167,7 +168,7 @@ class Trail:
             return "" if form == _SELF else None
         places: list[int | str] = [i for i, (given, star) in enumerate(instr.arguments) if given == slot and not star]
         places += [name for name, given in instr.keywords if given == slot and name is not None]
-        if form == _SELF and self.start[1].kind == "varargs":
+        if form == _SELF and self.start[1].is_varargs:
             places += [i for i, (given, star) in enumerate(instr.arguments) if given == slot and star]
         said: str | None = None
         for callee in self._values(code, instr.function):
@@ -287,7 +288,7 @@ class Trail:
     def _function(self, code: Code, place: int | str, bound: int) -> str | None:
         names = [p.name for p in code.params]
         at = place + bound if isinstance(place, int) else names.index(place) if place in names else -1
-        if not 0 <= at < len(names) or code.params[at].kind in ("varargs", "kwargs") or self.depth >= DEPTH:
+        if not 0 <= at < len(names) or code.params[at].is_starred or self.depth >= DEPTH:
             return None
         if self.likely.receives_tensor(code, at):
             return f"`{code.qualname}`, which receives tensors"

@@ -54,7 +54,7 @@ def _undone(code: Code) -> frozenset[int]:
     if code.name in (_ENTER, _EXIT):
         pair = [_method(code, name) for name in (_ENTER, _EXIT)]
         return frozenset(_between(pair[0], pair[1])) if pair[0] is not None and pair[1] is not None else _NOTHING
-    if code.kind != "function" or len(code.body) < 2:
+    if not code.is_function or len(code.body) < 2:
         return _NOTHING
     if code.is_generator and not any(_MANAGER in _last_name(d) for d in code.decorators):
         return _NOTHING
@@ -70,7 +70,7 @@ def _last_name(node: Any) -> str:
 
 def _method(code: Code, name: str) -> Code | None:
     """The method of the same class."""
-    made = index_of(code.parent).of(ir.Func) if code.parent is not None and code.parent.kind == "class" else ()
+    made = index_of(code.parent).of(ir.Func) if code.parent is not None and code.parent.is_class else ()
     return next((instr.code for instr in made if instr.code.name == name), None)
 
 

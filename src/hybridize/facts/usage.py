@@ -134,7 +134,7 @@ class Used:
         """The functions that stand in others, by these."""
         found: dict[Code | None, list[Code]] = {}
         for code in self._frames:
-            if code.parent is not None and code.parent.kind == "function":
+            if code.in_function:
                 found.setdefault(code.parent, []).append(code)
         return found
 
@@ -142,7 +142,7 @@ class Used:
     def _methods(self) -> Mapping[str, list[Frame]]:
         found: dict[str, list[Frame]] = {}
         for code, frames in self._frames.items():
-            if code.kind == "function" and code.parent is not None and code.parent.kind == "class":
+            if code.is_function and code.in_class:
                 found.setdefault(code.name, []).extend(frames)
         return found
 

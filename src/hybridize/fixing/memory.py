@@ -12,7 +12,7 @@ from hybridize.facts.model import Mode
 from hybridize.fixing.changes import Outcome, plan_fixes
 from hybridize.records import dataclass, replace
 from hybridize.rewrite import FileResult
-from hybridize.runtime.sources import MemoryFile, Watched, memory_file, original_file
+from hybridize.runtime.rewritten import MemoryFile, Watched, memory_file, original_file
 
 #: The rule that knows callers who compare a function's result by identity.
 _IDENTITY = "HY351"

@@ -37,20 +37,17 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
-from hybridize.domain.session import Table
 from hybridize.flow.builtin_types import COMPLETE, why_lacking
 from hybridize.flow.cells import Cells, is_made_when_asked, is_made_with, registry_class
 from hybridize.flow.frames import Frame
 from hybridize.flow.library_calls import LibraryCalls
-from hybridize.flow.members import member_of, tuple_member
+from hybridize.flow.members import fields_set, member_of, tuple_member
 from hybridize.flow.parts import Parts
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute, of_member
 from hybridize.library.index import known_package, lookup
 from hybridize.library.protocols import ask
 from hybridize.library.spec import Call
-from hybridize.program import ir
-from hybridize.program.ir import Code
 
 #: So deep may binding by `__get__` nest.
 MAX_BINDING: Final = 8
@@ -324,7 +321,8 @@ class Attributes:
         if obj.kind == "super":
             return self._super_attr(frame, obj, name, pos)
         if obj.kind == "property" and name in ("setter", "getter", "deleter"):
-            return property_accessor(obj, name)
+            # Called with a function it gives the property with that accessor.
+            return bound(f"property.{name}", obj).value
         if obj.kind == "dispatch" and name == "register":
             options = (("generic", obj.inner),)
             return wrapper("decorator", BOTTOM, "functools.singledispatch.register", options).value
@@ -486,24 +484,6 @@ class Attributes:
             self.cells.write(frame, obj.cell(name), value, pos)
 
 
-_FIELDS: Final = Table[Code, frozenset[str]]()
-
-
-def fields_set(code: Code) -> frozenset[str]:
-    """The attributes of its first parameter that a function sets on every path, before anything else can end it."""
-    noted = _FIELDS.here()
-    if code not in noted:
-        own = code.params[0].slot if code.params else -1
-        found = [i for i in code.body if isinstance(i, ir.SetAttr) and i.owner == own]
-        noted[code] = frozenset(str(i.name) for i in found)
-    return noted[code]
-
-
 def namespace(obj: Obj) -> Value:
     """`vars(obj)`, `obj.__dict__`, `globals()`: a dictionary whose items are the attributes of an object."""
     return wrapper("namespace", unknown("a namespace dictionary").value, obj).value
-
-
-def property_accessor(prop: Wrapper, name: str) -> Value:
-    """The decorator `@x.setter`: called with a function it gives the property with that accessor."""
-    return bound(f"property.{name}", prop).value

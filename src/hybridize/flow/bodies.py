@@ -19,14 +19,12 @@ from hybridize.program.edited import has_same_parameters
 from hybridize.program.ir import Code
 from hybridize.program.lowering import walk_codes
 
-_FUNCTION = "function"
-
 
 def replace_bodies(engine: Engine, changed: Sequence[tuple[Code, Code]]) -> frozenset[Code]:
     """Gives codes the bodies of others, and solves what rests on them; says which codes were run."""
     world = engine.world
     kept = {code for _, new in changed for code in walk_codes(new)}
-    gone = {code for old, _ in changed for code in (walk_codes(old) if old.kind == _FUNCTION else [old])} - kept
+    gone = {code for old, _ in changed for code in (walk_codes(old) if old.is_function else [old])} - kept
     other = [old for old, new in changed if not has_same_parameters(old, new)]
     for old, new in changed:
         old.become(new)
@@ -93,7 +91,7 @@ def _forget_writes(world: World, gone: set[Code]) -> list[Cell]:
     emptied = []
     for cell in cells:
         places = [place for place in cell.writes if place[0] in gone]
-        if places and len(places) == len(cell.writes) and all(code.kind != _FUNCTION for code, _ in places):
+        if places and len(places) == len(cell.writes) and all(not code.is_function for code, _ in places):
             cell.value = BOTTOM
             emptied.append(cell)
         for place in places:

@@ -252,7 +252,7 @@ class Calls:
         func = next(iter(obj.inner), None)
         if specs is None or not isinstance(func, Func):
             return args, kwargs
-        first = 1 if func.code.parent is not None and func.code.parent.kind == "class" else 0
+        first = 1 if func.code.in_class else 0
         names = [param.name for param in func.code.params[first:]]
         named = dict(zip(names, specs, strict=False))
         given = [converted(a, s) for a, s in zip(args[first:], specs, strict=False)]

@@ -17,7 +17,7 @@ from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.builder import position
-from hybridize.program.code import Code
+from hybridize.program.code import Code, ParamKind
 from hybridize.program.index import index_of
 from hybridize.program.ir import Block
 from hybridize.source.syntax import walk
@@ -33,8 +33,6 @@ _EXITS: Final = frozenset({"sys.exit", "os._exit", "os.abort", "builtins.exit", 
 _EXIT_METHODS: Final = frozenset({("argparse.ArgumentParser", "error"), ("argparse.ArgumentParser", "exit")})
 #: Classes whose instances are made as the constructor says; those of others have makers of their own.
 _PLAIN_BASES: Final = ("tf.", "keras.", "abc.ABC", "builtins.object")
-#: Where functions are defined that are called by their names.
-_OPEN: Final = ("module", "class")
 _GIVING: Final = (ast.Return, ast.Yield, ast.YieldFrom)
 #: Decorators that leave the parameters as they are.
 _METHODS: Final = frozenset({"staticmethod", "classmethod"})
@@ -180,7 +178,7 @@ def _is_open(code: Code) -> bool:
     outer = code.parent
     if outer is None:
         return False
-    return outer.kind in _OPEN or (code.kind == "function" and code.name not in _returned(outer))
+    return outer.is_body or (code.is_function and code.name not in _returned(outer))
 
 
 @cached
@@ -193,10 +191,10 @@ def _returned(outer: Code) -> frozenset[str]:
 @cached
 def _taken(code: Code) -> tuple[float, float]:
     """How many arguments a function takes at least and at most where none is named."""
-    places = [p for p in code.params if p.kind in ("positional", "normal")]
+    places = [p for p in code.params if p.by_place]
     least = max((i + 1 for i, p in enumerate(places) if not p.has_default), default=0)
-    needs_names = any(p.kind == "keyword" and not p.has_default for p in code.params)
-    more = any(p.kind == "varargs" for p in code.params)
+    needs_names = any(p.by_name and not p.has_default for p in code.params)
+    more = any(p.is_varargs for p in code.params)
     return inf if needs_names else least, inf if more else len(places)
 
 
@@ -205,14 +203,13 @@ def _is_refused(code: Code, given: int, named: set[str]) -> bool:
     if not named:
         least, most = _taken(code)
         return not least <= given <= most
-    places = [p for p in code.params if p.kind in ("positional", "normal")]
-    by_name = [p for i, p in enumerate(places) if i >= given and p.kind == "normal"]
-    by_name += [p for p in code.params if p.kind == "keyword"]
-    kinds = {p.kind for p in code.params}
+    places = [p for p in code.params if p.by_place]
+    by_name = [p for i, p in enumerate(places) if i >= given and p.kind is ParamKind.NORMAL]
+    by_name += [p for p in code.params if p.by_name]
     missing = [p.name for p in (*places[given:], *by_name) if not p.has_default and p.name not in named]
     unknown = named - {p.name for p in by_name}
-    too_many = given > len(places) and "varargs" not in kinds
-    return too_many or bool(missing) or (bool(unknown) and "kwargs" not in kinds)
+    too_many = given > len(places) and not any(p.is_varargs for p in code.params)
+    return too_many or bool(missing) or (bool(unknown) and not any(p.is_kwargs for p in code.params))
 
 
 def _is_certain(frame: Frame, pos: int) -> bool:
@@ -220,7 +217,7 @@ def _is_certain(frame: Frame, pos: int) -> bool:
     code = frame.code
     if frame.phase or code.node is None or code.is_async:
         return False  # what nobody is seen to call may be given other objects, whose methods take other arguments
-    if code.kind in ("module", "class") and any(p > pos for p in _definitions(code)):
+    if code.is_body and any(p > pos for p in _definitions(code)):
         return False  # they would be no part of the program any more: a file is read whole, and a notebook goes on
     if any(_may_catch(frame, instr) for instr in index_of(code).of(ir.Exit) if pos >> 16 in instr.lines):
         return False

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from hybridize.domain.calls import How
+from hybridize.domain.identity import intern_obj
 from hybridize.domain.lattice import join, join_all
-from hybridize.domain.objects import BOTTOM, NONE_V, Class, Func, Mod, Stream, Value, intern_obj, stream, tup, unknown
+from hybridize.domain.objects import BOTTOM, NONE_V, Class, Func, Mod, Stream, Value, stream, tup, unknown
 from hybridize.flow.cells import Cells
 from hybridize.flow.contexts import Contexts
 from hybridize.flow.frames import CALLED, Frame, Step
@@ -357,7 +358,7 @@ class FunctionCalls:
 def _takes_by_position(code: Code) -> bool:
     """Whether every parameter takes one positional argument, as those of most functions do."""
     if code.plain is None:
-        code.plain = all(param.kind in ("positional", "normal") for param in code.params)
+        code.plain = all(param.by_place for param in code.params)
     return code.plain
 
 

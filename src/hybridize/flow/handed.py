@@ -17,7 +17,6 @@ from hybridize.program.ir import Code
 NOT_HANDED: Final = -1
 #: What passes its argument on to another call is a wrapper, and small; other functions are not looked at for that.
 _WRAPPER: Final = 24
-_PLAIN: Final = frozenset({"positional", "normal", "keyword"})
 #: For each value that a function returns: the parameter that it is, or the call that gives it.
 Returned = tuple[int | ir.Call, ...]
 
@@ -27,7 +26,7 @@ def returned_parameters(code: Code) -> Returned:
     if not code.params or not code.body or code.is_generator or code.is_async:
         return ()
     last = code.body[-1]
-    slots = {param.slot: i for i, param in enumerate(code.params) if param.kind in _PLAIN}
+    slots = {param.slot: i for i, param in enumerate(code.params) if not param.is_starred}
     if not isinstance(last, ir.Return) or (last.value not in slots and code.size > _WRAPPER):
         return ()
     found: list[int | ir.Call] = []
@@ -55,7 +54,7 @@ def _through(frame: Frame, call: ir.Call) -> int:
     for func in frame.vals[call.function] or ():
         callee = frame.sites.get((call.position, func)) if isinstance(func, Func) else None
         slot = _passed(callee, call) if callee is not None and callee.handed != NOT_HANDED else NOT_HANDED
-        found.add(next((i for i, p in enumerate(frame.code.params) if p.slot == slot), NOT_HANDED))
+        found.add(frame.code.place_of(slot))
     return found.pop() if len(found) == 1 else NOT_HANDED
 
 
@@ -68,6 +67,6 @@ def _passed(callee: Frame, call: ir.Call) -> int:
     for i, (slot, starred) in enumerate(call.arguments):
         if starred:
             break
-        if i == callee.handed and param.kind != "keyword":
+        if i == callee.handed and not param.by_name:
             return slot
     return NOT_HANDED

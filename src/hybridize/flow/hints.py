@@ -40,8 +40,8 @@ from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import library_attribute
 from hybridize.library.dialect import COMPUTING_CLASSES, STREAMS, TOLD_CLASSES
 from hybridize.program import ir
+from hybridize.program.code import Param
 from hybridize.program.index import index_of
-from hybridize.program.ir import Param
 
 _PRIMITIVES: Final = {
     "builtins.int": "int",
@@ -311,7 +311,7 @@ class HintReader:
 
     def speculated(self, func: Func, param: Param, index: int) -> Value:
         """What speculation says about a parameter: Keras gives `call` tensors first, operands are tensors."""
-        if param.kind not in ("positional", "normal"):
+        if not param.by_place:
             return BOTTOM
         if index == 1 and is_keras_call(func, self.engine):
             parts = parts_of(func.code, param)

@@ -24,8 +24,12 @@ from hybridize.domain.objects import (
     Wrapper,
     literal,
 )
+from hybridize.domain.session import cached
+from hybridize.domain.words import METHOD_DECORATORS
 from hybridize.flow.frames import SHARED, Frame
 from hybridize.flow.parts import Parts
+from hybridize.program import ir
+from hybridize.program.code import Code
 
 _BASES: Final = frozenset(f"enum.{name}" for name in ("Enum", "IntEnum", "Flag", "IntFlag", "StrEnum"))
 
@@ -104,10 +108,7 @@ def _is_member(name: str, value: Value) -> bool:
 
 
 def _is_method(obj: Obj) -> bool:
-    return isinstance(obj, (Func, Bound)) or (isinstance(obj, Wrapper) and obj.kind in _METHODS)
-
-
-_METHODS: Final = frozenset({"property", "staticmethod", "classmethod", "cached_property"})
+    return isinstance(obj, (Func, Bound)) or (isinstance(obj, Wrapper) and obj.kind in METHOD_DECORATORS)
 
 
 def _has_methods(cls: Class) -> bool:
@@ -118,3 +119,10 @@ def _has_methods(cls: Class) -> bool:
         if not name.startswith("__") or name == "__call__"
         for obj in cell.value or ()
     )
+
+
+@cached
+def fields_set(code: Code) -> frozenset[str]:
+    """The attributes of its first parameter that a function sets on every path, before anything else can end it."""
+    own = code.params[0].slot if code.params else -1
+    return frozenset(i.name for i in code.body if isinstance(i, ir.SetAttr) and i.owner == own)

@@ -24,7 +24,7 @@ from hybridize.flow.transfer.table import HANDLERS
 from hybridize.flow.world import World
 from hybridize.library.contracts.lookup import contract_of
 from hybridize.program.build import Program
-from hybridize.program.ir import Code, Param
+from hybridize.program.code import Code, CodeKind, Param
 from hybridize.program.lowering import walk_codes
 from hybridize.records import dataclass, field
 from hybridize.regex import regex
@@ -169,7 +169,7 @@ class Solver:
         `given` are the arguments that a test runner passes by name: with them it is a call like any of the program.
         """
         engine = self.engine
-        frame = self._root_frame(func.module)
+        frame = self.engine.world.module_frames[func.module]
         code = func.code
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
@@ -180,12 +180,12 @@ class Solver:
                 args.append(self._receiver(func.owner, kind, frame))
                 continue
             value = (given or {}).get(param.name) or self._argument(func, param, i)
-            if param.kind in ("varargs", "kwargs"):
+            if param.is_starred:
                 # Where a default stands before, what comes by position may be its parameter's.
                 known = param.annotation is not None and not any(isinstance(o, Unknown) for o in value)
-                rest = value if known and param.kind == "varargs" and len(args) == i else rest
+                rest = value if known and param.is_varargs and len(args) == i else rest
                 continue
-            if param.kind == "keyword":
+            if param.by_name:
                 if value:
                     kwargs[param.name] = value
             elif value:
@@ -197,7 +197,7 @@ class Solver:
 
     def receiver_kind(self, func: Func) -> str:
         """`method` or `classmethod` for a function with an implicit first parameter, else `function`."""
-        is_method = func.code.parent is not None and func.code.parent.kind == "class" and func.owner is not None
+        is_method = func.code.in_class and func.owner is not None
         kind = method_kind(func) if is_method else "function"
         return kind if kind != "staticmethod" else "function"
 
@@ -248,17 +248,14 @@ class Solver:
                 kwargs: dict[str, Value] = {}
                 for i, param in enumerate(obj.code.params[1:], 1):
                     value = self._argument(obj, param, i)
-                    if param.kind in ("positional", "normal") and value:
+                    if param.by_place and value:
                         args.append(value)
-                    elif param.kind == "keyword" and value:
+                    elif param.by_name and value:
                         kwargs[param.name] = value
-                    elif param.kind in ("positional", "normal"):
+                    elif param.by_place:
                         break
                 engine.functions.call_function(frame, cls.code.position, obj, args, kwargs, How.ROOT, BOTTOM, True)
         return inst.value
-
-    def _root_frame(self, module: Mod) -> Frame:
-        return self.engine.world.module_frames[module]
 
     # Results ---------------------------------------------------------------------------------------------------------
 
@@ -345,7 +342,7 @@ def _holds(obj: Obj, func: Func) -> bool:
 
 
 def _no_frame() -> Frame:
-    code = next(walk_codes(Code("<program>", "<program>", "module", "", 0, 0)))
+    code = next(walk_codes(Code("<program>", "<program>", CodeKind.MODULE, "", 0, 0)))
     return Frame(0, code, Mod("<program>", "", code), None, None)
 
 

@@ -17,8 +17,9 @@ from hybridize.library import registry
 from hybridize.library.defaults import library_attribute
 from hybridize.library.dialect import COMPUTES, OPERANDS, TAKES_DATA
 from hybridize.program import ir
+from hybridize.program.code import Code, Param
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Code, Instr, Param
+from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
 
 _OF_TENSORS: Final = frozenset("shape dtype get_shape ndim numpy device set_shape ref".split())
@@ -45,8 +46,6 @@ _TAKES: Final = frozenset(
     }
 )
 _DEPTH: Final = 3
-#: Parameters that take one argument.
-_PLAIN: Final = frozenset({"positional", "normal"})
 _LAYER: Final = "keras.layers.Layer"
 
 
@@ -64,7 +63,7 @@ class Uses:
         It may be a number as well: so it counts only where no other parameter is known for a tensor by its own uses.
         """
         params = func.code.params
-        if params[index].slot < 0 or any(self.of(func, i) for i, p in enumerate(params) if p.kind in _PLAIN):
+        if params[index].slot < 0 or any(self.of(func, i) for i, p in enumerate(params) if p.by_place):
             return None
         uses = self._slot_uses(func.code)
         slots = _aliases(uses, params[index].slot, params[index].name)
@@ -140,7 +139,7 @@ class Uses:
             names = [p.name for p in callee.code.params]
             bound = callee.owner is not None and bool(names) and names[0] == "self"
             at = (place + bound) if isinstance(place, int) else (names.index(place) if place in names else -1)
-            if not 0 <= at < len(names) or callee.code.params[at].kind not in ("positional", "normal", "keyword"):
+            if not 0 <= at < len(names) or callee.code.params[at].is_starred:
                 return None
             return self.of(callee, at, depth + 1)
         return None

@@ -76,9 +76,9 @@ class Tests:
         if code.parent is None or func in self.world.fixtures:
             return False
         entry = code.name.startswith("test") or code.name in SETUP
-        if code.parent.kind == "module":
+        if code.parent.is_module:
             return entry and is_test_path(code.path)
-        if code.parent.kind != "class" or not isinstance(func.owner, Class):
+        if not code.parent.is_class or not isinstance(func.owner, Class):
             return False
         names = func.owner.library
         is_unittest = any(n.endswith("TestCase") for n in names)

@@ -10,9 +10,6 @@ from hybridize.flow.contexts import COARSEST, LEVEL_LIMIT, Contexts
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
 
-#: What an evaluation may take away: contexts of functions, loops item by item, models of library functions, and the
-#: index of their names.
-PARTS: Final = ("contexts", "loops", "models", "index")
 #: A site tells apart objects of so many kinds.
 MAX_TAGS: Final = 48
 

@@ -187,7 +187,7 @@ class Args:
             case Container(kind="list" | "deque"):
                 if not self.call.is_exact(obj):
                     return self._alike(obj)
-                return [self.call.read(cell) for cell in list(obj.fields.values())]
+                return self.call.read_all(obj)
             case Stream(kind="tuple" | "range"):
                 return self._alike(obj)
             case Tensor(content=content) if content is not None:

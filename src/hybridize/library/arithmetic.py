@@ -26,7 +26,8 @@ from hybridize.library.spec import Call
 from hybridize.regex import regex
 
 _PARTS: Final = regex(r"(bool|uint|int|float|complex)(\d*)$")
-_KINDS: Final = ("bool", "uint", "int", "float", "complex")
+#: What dtypes of numbers are called but for their bits, those that NumPy promotes first.
+FAMILIES: Final = ("bool", "uint", "int", "float", "complex")
 #: The float that holds all values of an int of this many bits.
 FLOAT_FOR: Final = {8: 16, 16: 32, 32: 64, 64: 64}
 
@@ -68,7 +69,7 @@ def promoted(a: str | None, b: str | None) -> str | None:
     first, second = dtype_parts(a), dtype_parts(b)
     if first is None or second is None:
         return None
-    (low, n), (high, m) = sorted((first, second), key=lambda p: _KINDS.index(p[0]))
+    (low, n), (high, m) = sorted((first, second), key=lambda p: FAMILIES.index(p[0]))
     if low == "bool":
         return f"{high}{m}"
     if low == high:

@@ -169,15 +169,6 @@ def shape_value(shape: Shape, kind: str = SHAPE_KIND) -> Value:
     return tup([dim_value(d) for d in shape], kind).value
 
 
-def dtype_of_object(obj: Obj, table: dict[str, str]) -> str | None:
-    """The dtype of a converted object, if it is a scalar or a tensor."""
-    if isinstance(obj, Tensor):
-        return obj.dtype
-    if isinstance(obj, (Lit, Prim)):
-        return table.get(obj.kind)
-    return None
-
-
 def of_graph(value: Value) -> Value:
     """What a graph gives back where its function returns a value: of Python's numbers and texts it makes tensors."""
     found = BOTTOM

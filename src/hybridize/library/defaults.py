@@ -49,8 +49,6 @@ _ARRAY: Final = tensor(NDARRAY).value
 #: Sequences of unknown length of which a slice is one, too.
 _SLICED: Final = frozenset({"tuple", "TensorShape"})
 
-#: Library modules whose every function computes on tensors, by root.
-_OPERATION_ROOTS: Final = frozenset({"tf", "keras"})
 #: Modules inside Keras that projects import all the same, and whose every function computes.
 _OPERATIONS: Final = ("keras.src.backend.math.", "keras.src.backend.numpy.", "keras.src.backend.nn.")
 _OF_DATASET: Final = regex(r"^(?:an element|an example|a batch) of a (?:\w+ )?dataset$")
@@ -168,7 +166,7 @@ def is_wrapped(value: Value, pos: int) -> bool:
 def _comes_back(obj: Func | Class, pos: int) -> bool:
     if isinstance(obj, Class) or any(position(node) == pos for node in obj.code.decorators):
         return True
-    return obj.code.kind != "lambda" and any(not param.has_default for param in obj.code.params)
+    return not obj.code.is_lambda and any(not param.has_default for param in obj.code.params)
 
 
 def unknown_method(call: Call) -> Value:

@@ -6,7 +6,7 @@ data is DYNAMIC, one that depends on a fixed number that we do not know UNRESOLV
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 
 from hybridize.domain.tensors import BATCH, DYNAMIC, UNRESOLVED, Dim, Shape, blurred, is_batch, is_dynamic
@@ -220,11 +220,6 @@ def shaped(name: str = "shape") -> ShapeRule:
 def scalar(a: Args) -> Shape:
     """No dims."""
     return ()
-
-
-def of_rank(rule: Callable[[Args], int]) -> ShapeRule:
-    """Dims that depend on the data, as many as a rule says."""
-    return lambda a: (DYNAMIC,) * rule(a)
 
 
 def fits(*dims: Dim) -> ShapeRule:

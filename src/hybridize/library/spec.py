@@ -8,16 +8,15 @@ instance does and what calling one does. Rules are shared by groups of functions
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, NONE_V, Cell, Container, LibInst, Lit, Obj, Value, unknown
+from hybridize.domain.objects import BOTTOM, NONE_V, Cell, Container, Heap, LibInst, Lit, Obj, Value
 from hybridize.library.engine import EngineApi
 from hybridize.records import dataclass, field
 
 Rule: TypeAlias = "Callable[[Call], Value]"
-_T = TypeVar("_T")
 
 #: The field of a library object that is a view of another: that one.
 SOURCE: Final = "$source"
@@ -103,6 +102,10 @@ class Call:
                 return obj.const
         return default
 
+    def constants(self) -> list[Any]:
+        """The same of each argument without a name; None for what is none."""
+        return [self.constant(i, "") for i in range(len(self.args))]
+
     def every(self) -> Value:
         """The join of all arguments."""
         result = self.rest
@@ -149,6 +152,10 @@ class Call:
         """The value of a cell."""
         return self.engine.cells.read(self.frame, cell)
 
+    def read_all(self, obj: Heap) -> list[Value]:
+        """What the fields of an object hold, or a container whose keys are known, in order."""
+        return [self.read(cell) for cell in list(obj.fields.values())]
+
     def write(self, cell: Cell, value: Value) -> None:
         """Adds a value to a cell."""
         self.engine.cells.write(self.frame, cell, value, self.pos)
@@ -173,8 +180,3 @@ class Call:
         """Keeps something in a library instance."""
         if value:
             self.engine.cells.write(self.frame, obj.cell(name), value, self.pos)
-
-
-def no_value(reason: str) -> Value:
-    """A value that is not known."""
-    return unknown(reason).value

@@ -60,10 +60,7 @@ class Program:
     def functions(self) -> list[tuple[ModuleSource, Code]]:
         """Every `def` of the program with its module, by path and line."""
         found = [
-            (module, code)
-            for module in self.modules.values()
-            for code in walk_codes(module.code)
-            if code.kind == "function"
+            (module, code) for module in self.modules.values() for code in walk_codes(module.code) if code.is_function
         ]
         found.sort(key=lambda pair: (pair[1].path, pair[1].position))
         return found

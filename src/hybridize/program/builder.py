@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 from hybridize.domain.objects import Value, literal
 from hybridize.program import ir
-from hybridize.program.ir import ALWAYS, Code, Instr
+from hybridize.program.code import Code, CodeKind
+from hybridize.program.ir import ALWAYS, Instr
 from hybridize.program.scopes import Scope, Scopes
 
 Env: TypeAlias = dict[str, int]
@@ -44,8 +45,8 @@ class Builder:
         self.nesting = 0  # branches that are open
         self.dead: frozenset[tuple[str, int]] = frozenset()  # stores that nobody else sees (`program.overwritten`)
         self.own_fields: dict[str, tuple[int, int]] = {}  # by name, the lines where only the constructor has a value
-        self.is_module = scope.kind == "module"
-        self.is_class = scope.kind == "class"
+        self.is_module = scope.kind is CodeKind.MODULE
+        self.is_class = scope.kind is CodeKind.CLASS
         self.unsettled = scopes.global_writes if self.is_module else scope.rewritten
 
     def slot(self) -> int:
@@ -107,7 +108,7 @@ class Builder:
         if name.startswith("__") and not name.endswith("__"):
             code: Code | None = self.code
             while code is not None:
-                if code.kind == "class":
+                if code.is_class:
                     return f"_{code.name.lstrip('_')}{name}"
                 code = code.parent
         return name
@@ -120,9 +121,9 @@ class Builder:
             if found is not None:
                 return found
         dst = self.slot()
-        if name in scope.free or (name in scope.bound and scope.kind == "function" and name in scope.captured):
+        if name in scope.free or (name in scope.bound and scope.kind is CodeKind.FUNCTION and name in scope.captured):
             self.emit(ir.Cell(pos, dst, name))
-        elif scope.kind == "function" and name in scope.bound:
+        elif scope.kind is CodeKind.FUNCTION and name in scope.bound:
             return dst  # not bound on any path to here: the slot stays empty
         else:
             self.emit(ir.Global(pos, dst, name))

@@ -19,10 +19,6 @@ def _break(low: Lowering, node: ast.Break) -> bool:
     return _jump(low, node, "breaks")
 
 
-def _continue(low: Lowering, node: ast.Continue) -> bool:
-    return _jump(low, node, "continues")
-
-
 def _jump(low: Lowering, node: ast.stmt, where: str) -> bool:
     loop, edge = low.loops[-1], low.edge()
     low.lists.open_fors[-1].jumps = True
@@ -205,7 +201,7 @@ def _with(low: Lowering, node: ast.With | ast.AsyncWith) -> bool:
 
 STATEMENTS: Final[dict[type[ast.stmt], Callable[[Lowering, Any], bool | None]]] = {
     ast.Break: _break,
-    ast.Continue: _continue,
+    ast.Continue: lambda low, node: _jump(low, node, "continues"),
     ast.If: _if,
     ast.For: _for,
     ast.AsyncFor: _for,

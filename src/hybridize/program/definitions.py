@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hybridize.program import ir
 from hybridize.program.builder import position
-from hybridize.program.ir import Param
+from hybridize.program.code import CodeKind, Param, ParamKind
 from hybridize.program.overwritten import overwritten_fields, overwritten_names
 from hybridize.program.scope_lowering import Lowering
 from hybridize.program.scopes import FunctionNode
@@ -16,14 +16,14 @@ from hybridize.program.scopes import FunctionNode
 
 def parameters(low: Lowering, args: ast.arguments) -> tuple[Param, ...]:
     """The parameters of a function, each with the slot where it arrives (in the new code's own template)."""
-    positional = [(a, "positional") for a in args.posonlyargs] + [(a, "normal") for a in args.args]
+    positional = [(a, ParamKind.POSITIONAL) for a in args.posonlyargs] + [(a, ParamKind.NORMAL) for a in args.args]
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
     out = [(a, kind, default) for (a, kind), default in zip(positional, defaults, strict=True)]
     if args.vararg is not None:
-        out.append((args.vararg, "varargs", None))
-    out += [(a, "keyword", d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
+        out.append((args.vararg, ParamKind.VARARGS, None))
+    out += [(a, ParamKind.KEYWORD, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
     if args.kwarg is not None:
-        out.append((args.kwarg, "kwargs", None))
+        out.append((args.kwarg, ParamKind.KWARGS, None))
     return tuple(Param(a.arg, kind, low.slot(), a.annotation, default is not None, default) for a, kind, default in out)
 
 
@@ -42,7 +42,7 @@ def make_function(low: Lowering, node: FunctionNode, name: str) -> int:
     arguments = node.args
     pos = position(node)
     scope = low.scopes.of[node]
-    code = low.child(name, "lambda" if isinstance(node, ast.Lambda) else "function", node)
+    code = low.child(name, CodeKind.LAMBDA if isinstance(node, ast.Lambda) else CodeKind.FUNCTION, node)
     code.is_generator, code.is_async = scope.is_generator, isinstance(node, ast.AsyncFunctionDef)
     code.free, code.cells = frozenset(scope.free), frozenset(scope.captured)
     inner = low.inner(code, scope)
@@ -78,7 +78,7 @@ def _class_definition(low: Lowering, node: ast.ClassDef) -> None:
     bases = low.elements(node.bases)
     keywords = tuple((kw.arg, low.expr(kw.value)) for kw in node.keywords)
     scope = low.scopes.of[node]
-    code = low.child(node.name, "class", node)
+    code = low.child(node.name, CodeKind.CLASS, node)
     code.free = frozenset(scope.free)
     code.decorators = tuple(node.decorator_list)
     inner = low.inner(code, scope)

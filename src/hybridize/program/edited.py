@@ -14,12 +14,14 @@ from difflib import SequenceMatcher
 from typing import Any, Final
 
 from hybridize.program.build import ModuleSource
+from hybridize.program.code import Code, Param
 from hybridize.program.instruction import Instr
-from hybridize.program.ir import Code, Handler, Param
+from hybridize.program.ir import Handler
 from hybridize.program.lowering import lower_module
 from hybridize.program.operands import roles
 from hybridize.records import dataclass, field, replace
 from hybridize.source import SourceError, SourceText, parse, split_lines
+from hybridize.source.syntax import BLOCKS
 
 #: What a code is, but for its body.
 _HEAD: Final = ("name", "kind", "occurrence", "is_async")
@@ -37,8 +39,6 @@ _BESIDE: Final = (
 )
 #: The roles of fields that only say where something stands.
 _PLACES: Final = frozenset({"Position", "range"})
-#: The lists of statements that a statement may have.
-_BLOCKS: Final = ("body", "orelse", "finalbody")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def _said(statement: ast.stmt, lines: Sequence[str]) -> tuple[object, ...]:
 
 def _inside(new: ast.stmt, left: list[ast.stmt], lines: Sequence[str]) -> ast.stmt:
     """A statement with what is as it was in it, if one of those that were there has the same head; that is taken."""
-    blocks = [name for name in _BLOCKS if getattr(new, name, None)]
+    blocks = [name for name in BLOCKS if getattr(new, name, None)]
     if not blocks or isinstance(new, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return new
     head = _head(new)
@@ -129,7 +129,7 @@ def _inside(new: ast.stmt, left: list[ast.stmt], lines: Sequence[str]) -> ast.st
         return new
     left.remove(old)
     made = copy(old)
-    for name in _BLOCKS:
+    for name in BLOCKS:
         if hasattr(new, name):
             setattr(made, name, _merged(getattr(old, name), getattr(new, name), lines))
     return made
@@ -139,7 +139,7 @@ def _head(statement: ast.stmt) -> list[str]:
     """What a statement says beside the blocks in it."""
     found: list[str] = []
     for name, value in ast.iter_fields(statement):
-        if name not in _BLOCKS:
+        if name not in BLOCKS:
             found += [_dumped(each) for each in (value if isinstance(value, list) else [value])]
     return found
 
@@ -156,9 +156,9 @@ def _compare_scopes(old: Code, new: Code, found: Edited) -> None:
     same = not _has_other_body(old, new) and len(old.children) == len(new.children)
     stands: dict[Code, Code] = {}
     for was, now in zip(old.children, new.children, strict=True) if same else _pairs(old, new):
-        if now.kind == "class":
+        if now.is_class:
             _compare_scopes(was, now, found)
-        elif now.kind == "function":
+        elif now.is_function:
             if not _has_same_head(was, now):
                 found.functions.append((was, now))
             else:
@@ -178,7 +178,7 @@ def _pairs(old: Code, new: Code) -> Iterator[tuple[Code, Code]]:
     """The codes in a scope that are the same function or class as before; a lambda has nothing but its place."""
 
     def name(code: Code) -> object:
-        return code.position if code.kind == "lambda" else (code.kind, code.name, code.occurrence)
+        return code.position if code.is_lambda else (code.kind, code.name, code.occurrence)
 
     known = {name(each): each for each in old.children}
     for each in new.children:
@@ -211,7 +211,7 @@ def _differs(old: Code, new: Code, changed: list[tuple[Code, Code]]) -> bool:
     if not (other or _has_other_body(old, new)):
         return False
     del changed[known:]
-    if old.kind != "function":
+    if not old.is_function:
         return True
     changed.append((old, new))
     return False
@@ -236,11 +236,7 @@ def _is_same_parameter(old: Param, new: Param) -> bool:
 
 
 def _is_same_syntax(old: Sequence[ast.expr | None], new: Sequence[ast.expr | None]) -> bool:
-    return len(old) == len(new) and all(map(_dumps_alike, old, new))
-
-
-def _dumps_alike(old: ast.expr | None, new: ast.expr | None) -> bool:
-    return _dumped(old) == _dumped(new)
+    return len(old) == len(new) and all(_dumped(a) == _dumped(b) for a, b in zip(old, new, strict=True))
 
 
 def _has_other_body(old: Code, new: Code) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 
 from hybridize.program.builder import Builder, position
-from hybridize.program.ir import Growth
+from hybridize.program.code import Growth
 
 
 class OpenFor:

@@ -14,8 +14,6 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from hybridize.program.code import Code as Code
-from hybridize.program.code import Growth as Growth
-from hybridize.program.code import Param as Param
 from hybridize.program.instruction import ALWAYS as ALWAYS
 from hybridize.program.instruction import NO_SLOT as NO_SLOT
 from hybridize.program.instruction import Assignment as Assignment

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.program import control, definitions, expressions, ir, patterns, statements
-from hybridize.program.ir import Code
+from hybridize.program.code import Code, CodeKind
 from hybridize.program.overwritten import overwritten_names
 from hybridize.program.scope_lowering import Lowering, Tables
 from hybridize.program.scopes import collect_scopes
@@ -25,7 +25,9 @@ def lower_module(tree: ast.Module, path: str, name: str) -> Code:
         RecursionError: the source nests too deeply.
     """
     scopes = collect_scopes(tree)
-    code = Code("<module>", "<module>", "module", path, 1 << 16, max((s.end_lineno or 1 for s in tree.body), default=1))
+    code = Code(
+        "<module>", "<module>", CodeKind.MODULE, path, 1 << 16, max((s.end_lineno or 1 for s in tree.body), default=1)
+    )
     code.node = tree
     code.bound = frozenset(scopes.of[tree].bound | scopes.global_writes)
     lowering = Lowering(code, scopes.of[tree], scopes, {}, _TABLES)

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, TypeAlias
 
+from hybridize.domain.words import REFLECTIVE
 from hybridize.program.builder import position
 from hybridize.source.syntax import children, walk
 
 #: A name with the position of a store.
 Store: TypeAlias = tuple[str, int]
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-#: What may read or call any name, or leave a block in its middle.
-_ANY_NAME: Final = frozenset({"exec", "eval", "globals", "locals", "vars"})
+#: What leaves a block in its middle.
 _LEAVES: Final = (ast.Return, ast.Yield, ast.YieldFrom)
 
 
@@ -100,7 +100,7 @@ def _dead(
         first, last = places[0], places[-1]
         seen = _reached(text.names([*before, *block[: last + 1]]), text.functions, text.inside)
         readers = [f for f in text.functions if name in text.inside[id(f)]]
-        if seen & _ANY_NAME or any(_may_be_called(f, seen, block[last]) for f in readers):
+        if seen & REFLECTIVE or any(_may_be_called(f, seen, block[last]) for f in readers):
             continue
         between = [node for statement in block[first : last + 1] for node in text.own(statement)]
         if any(isinstance(node, _LEAVES) for node in between):
@@ -203,7 +203,7 @@ def _is_private(statements: Sequence[ast.stmt], owner: str, name: str) -> bool:
         if isinstance(node, ast.Attribute) and _is_of(node, owner):
             fields.add(id(node.value))
             bound += node.attr == name and _is_store(node)
-        if isinstance(node, ast.Name) and node.id in ("super", *_ANY_NAME):
+        if isinstance(node, ast.Name) and node.id in ("super", *REFLECTIVE):
             return False
     uses = (n for s in statements for n in walk(s) if isinstance(n, ast.Name) and n.id == owner)
     return bound == 2 and all(id(use) in fields for use in uses)

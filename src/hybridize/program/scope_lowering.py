@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 
 from hybridize.program import ir
 from hybridize.program.builder import Builder, Incoming, position
+from hybridize.program.code import Code, CodeKind
 from hybridize.program.growth import Lists
-from hybridize.program.ir import NO_SLOT, Block, Code
+from hybridize.program.ir import NO_SLOT, Block
 from hybridize.program.scopes import Scope, Scopes
 from hybridize.records import dataclass
 
@@ -119,10 +120,10 @@ class Lowering(Builder):
         self.code.edges = self.edges
         return self.code
 
-    def child(self, name: str, kind: str, node: Any) -> Code:
+    def child(self, name: str, kind: CodeKind, node: Any) -> Code:
         """The code of a function or class that this scope defines."""
         parent = self.code
-        qualname = name if parent.kind == "module" else f"{parent.qualname}.{name}"
+        qualname = name if parent.is_module else f"{parent.qualname}.{name}"
         code = Code(name, qualname, kind, parent.path, position(node), node.end_lineno or node.lineno, parent=parent)
         decorators = getattr(node, "decorator_list", ())
         code.node = node

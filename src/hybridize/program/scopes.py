@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+from hybridize.program.code import CodeKind
 from hybridize.records import dataclass, field
 from hybridize.source.syntax import fields_of
 
@@ -16,7 +17,7 @@ FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 class Scope:
     """The names of one module, class, function or lambda. Comprehensions belong to the scope around them."""
 
-    kind: str
+    kind: CodeKind
     parent: Scope | None
     bound: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
@@ -27,7 +28,6 @@ class Scope:
     free: set[str] = field(default_factory=set)  # variables of enclosing functions used here or further in
     children: list[Scope] = field(default_factory=list)
     is_generator: bool = False
-    uses_locals: bool = False
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class _Collector:
 
     def __init__(self) -> None:
         self.scopes = Scopes()
-        self.scope = Scope("module", None)
+        self.scope = Scope(CodeKind.MODULE, None)
         self.open_sets: list[set[str]] = []
 
     def bind(self, name: str) -> None:
@@ -98,12 +98,10 @@ class _Collector:
     def name(self, node: ast.Name) -> None:
         if node.ctx.__class__ is ast.Load:
             self.scope.used.add(node.id)
-            if node.id == "locals":
-                self.scope.uses_locals = True
         else:
             self.bind(node.id)
 
-    def enter(self, kind: str, node: ast.AST) -> tuple[Scope, list[set[str]]]:
+    def enter(self, kind: CodeKind, node: ast.AST) -> tuple[Scope, list[set[str]]]:
         saved = (self.scope, self.open_sets)
         inner = Scope(kind, self.scope)
         self.scope.children.append(inner)
@@ -115,14 +113,14 @@ class _Collector:
         self.bind(node.name)
         self.visit_all(node.decorator_list)
         self.signature(node.args)
-        saved = self.enter("function", node)
+        saved = self.enter(CodeKind.FUNCTION, node)
         self.parameters(node.args)
         self.visit_all(node.body)
         self.scope, self.open_sets = saved
 
     def lambda_(self, node: ast.Lambda) -> None:
         self.signature(node.args)
-        saved = self.enter("function", node)
+        saved = self.enter(CodeKind.FUNCTION, node)
         self.parameters(node.args)
         self.visit(node.body)
         self.scope, self.open_sets = saved
@@ -143,7 +141,7 @@ class _Collector:
         self.visit_all(node.decorator_list)
         self.visit_all(node.bases)
         self.visit_all(node.keywords)
-        saved = self.enter("class", node)
+        saved = self.enter(CodeKind.CLASS, node)
         self.visit_all(node.body)
         self.scope, self.open_sets = saved
 
@@ -250,13 +248,13 @@ def _resolve(scope: Scope) -> None:
     for child in scope.children:
         _resolve(child)
         for name in child.free:
-            if scope.kind == "function" and name in scope.bound:
+            if scope.kind is CodeKind.FUNCTION and name in scope.bound:
                 scope.captured.add(name)
                 if _writes(child, name):
                     scope.rewritten.add(name)
             else:
                 wanted.add(name)
-    if scope.kind != "module":
+    if scope.kind is not CodeKind.MODULE:
         scope.free = {name for name in wanted if _enclosing_function_binds(scope, name)}
 
 
@@ -269,7 +267,7 @@ def _writes(scope: Scope, name: str) -> bool:
 def _enclosing_function_binds(scope: Scope, name: str) -> bool:
     outer = scope.parent
     while outer is not None:
-        if outer.kind == "function" and name in outer.bound and name not in outer.globals:
+        if outer.kind is CodeKind.FUNCTION and name in outer.bound and name not in outer.globals:
             return True
         outer = outer.parent
     return False

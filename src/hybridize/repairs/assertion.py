@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hybridize.domain.objects import Lit, Prim, Tensor
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.pieces import Formatter, Piece, merged, quoted
+from hybridize.repairs.pieces import Formatter, merged, quoted
 from hybridize.repairs.text import SourceFile, end, start
 
 
@@ -81,11 +81,7 @@ def _message(bench: Bench, file: SourceFile, tf: str, node: ast.expr | None, oth
     pieces = formatter.argument(node, code, {}) if isinstance(node, (ast.JoinedStr, ast.BinOp, ast.Call)) else None
     if pieces is None or (not pieces and not value):
         raise NotOffered("the message is not clear")
-    return [_datum(piece) for piece in merged(pieces)]
-
-
-def _datum(piece: Piece) -> str:
-    return quoted(piece.text) if piece.source is None else piece.source
+    return [quoted(piece.text) if piece.source is None else piece.source for piece in merged(pieces)]
 
 
 REPAIR = Repair(

@@ -275,17 +275,6 @@ class Bench:
         """The slot of the object whose attribute an instruction reads or writes."""
         return int(instr.owner)
 
-    def field_uses(self, owners: set[Heap], name: str) -> list[tuple[Code, FieldUse]] | None:
-        """The places that read or write a field of some objects; None where an unknown object may be one of them."""
-        found: dict[tuple[Code, FieldUse], None] = {}
-        for frame, instr in self.attribute_uses(name):
-            value = frame.vals[self.owner_slot(instr)] or NOTHING
-            if owners & set(value):
-                found[frame.code, instr] = None
-            elif any(isinstance(o, Unknown) for o in value):
-                return None
-        return list(found)
-
     def instances(self, owner: Inst) -> set[Heap]:
         """The instances of the same class, of its subclasses and of its own bases."""
 

@@ -124,7 +124,7 @@ class Repairs:
         """The id of a function as facts have it; None for a module."""
         modules = self.bench.project.solution.program.modules.values()
         home = next((m for m in modules if m.code.path == code.path), None)
-        return identity(home, code) if home is not None and code.kind == "function" else None
+        return identity(home, code) if home is not None and code.is_function else None
 
     def _code_at(self, hit: RuleHit) -> Code | None:
         """The function, or else the module, that a hit is in."""

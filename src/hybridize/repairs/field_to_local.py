@@ -126,7 +126,7 @@ def _edits(
     if not always:
         body = own.body[1:] if ast.get_docstring(own) is not None and len(own.body) > 1 else own.body
         first = file.before(body[0], f"{local} = {own.args.args[0].arg}.{name}")
-        if first is None or any(_within_nested(use, own) for use in here):
+        if first is None or any(use.function is not own for use in here):
             return None
         edits.append(first)
     return edits, always
@@ -148,10 +148,6 @@ def _only_skips(file: SourceFile, own: FunctionNode, writes: list[ast.stmt], use
     behind = all(start(use.node) > end(write) for write in writes)
     looped = any(isinstance(n, (ast.For, ast.While)) for w in writes for n in file.around(w) if n is not own)
     return use.kind == "read" and behind and not looped and bool(conditions) and receiver not in names
-
-
-def _within_nested(use: Use, own: FunctionNode) -> bool:
-    return use.function is not own
 
 
 REPAIR = Repair(

@@ -62,7 +62,7 @@ class _Maker:
         self._file = calls[0][0]
         if not isinstance(bench.function_node(caller), ast.FunctionDef):
             raise NotOffered(f"a loop that calls `{name}` is in no function, or in one of another kind")
-        self._wanted = f"{name}_graph"
+        self._wanted = f"{name.removesuffix('_graph')}_graph"
         self.imports: tuple[NewImport, ...] = ()
         self._tensorflow = self._file.tensorflow or ""
         if not self._tensorflow:

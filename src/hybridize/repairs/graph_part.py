@@ -76,21 +76,23 @@ def _change(
 ) -> Change:
     """Each of some parts of a function becomes a function."""
     said = f"What `{own.name}` computes, as a graph." if ast.get_docstring(own) is not None else ""
-    made: list[Extracted] = []
+    extracted: list[Extracted] = []
     names: list[str] = []
     doubt = f"the computation moves out of `{own.name}`, into a function of its own"
     sure = all(is_step(bench, function.code, block) for block in blocks)
     for block in blocks:
         part = beside(file, own, block)
-        names.append(bench.fresh(file, f"_{own.name.strip('_')}_graph", member=bool(part.receiver)))
+        names.append(
+            bench.fresh(file, f"_{own.name.strip('_').removesuffix('_graph')}_graph", member=bool(part.receiver))
+        )
         bench.promise(file, names[-1])
-        made.append(extract(part, names[-1], said))
-        sure = sure and next(doubts(bench, file, part, made[-1]), None) is None
-    edits = tuple(edit for each in made for edit in each.edits)
+        extracted.append(extract(part, names[-1], said))
+        sure = sure and next(doubts(bench, file, part, extracted[-1]), None) is None
+    edits = tuple(edit for each in extracted for edit in each.edits)
     spans = ((file.path, start(own), end(own)),)
     hold = "holds" if len(names) == 1 else "and so on hold"
     says = f"`{names[0]}` {hold} what `{own.name}` computes"
-    return Change(edits, says, None if sure else doubt, spans=spans, makes=made[0].qualname)
+    return Change(edits, says, None if sure else doubt, spans=spans, makes=extracted[0].qualname)
 
 
 def _has_graphs(bench: Bench, function: FunctionView) -> bool:

@@ -51,7 +51,7 @@ def _wrapped(bench: Bench, site: Code, pos: int, callee: Code, index: int, dtype
     name = callee.params[index].name
     node = next((k.value for k in call.keywords if k.arg == name), None)
     if node is None:
-        bound = callee.parent is not None and callee.parent.kind == "class" and isinstance(call.func, ast.Attribute)
+        bound = callee.in_class and isinstance(call.func, ast.Attribute)
         place = index - bound
         starred = any(isinstance(a, ast.Starred) for a in call.args[: place + 1])
         node = call.args[place] if not starred and 0 <= place < len(call.args) else None

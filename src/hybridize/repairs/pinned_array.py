@@ -10,6 +10,7 @@ from hybridize.domain.calls import How
 from hybridize.domain.objects import Lit, Prim, Tensor, Value
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.facts.origins import passed_slots
+from hybridize.library.arithmetic import FAMILIES
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -26,7 +27,7 @@ from hybridize.tracing.views import FrameView
 _Parameter = tuple[Code, int]
 #: Dtypes that arrays of any numbers are converted to.
 _FLOATS: Final = frozenset({"float16", "float32", "float64"})
-_NUMBERS: Final = ("bool", "int", "uint", "float")
+_NUMBERS: Final = tuple(each for each in FAMILIES if each != "complex")
 #: The types of indices that mean the same to arrays and tensors.
 _INDICES: Final = frozenset({"int", "None", "ellipsis"})
 _MEETS: Final = (ir.Operator, ir.Compare, ir.Call)
@@ -110,7 +111,7 @@ class _Pinned:
             if isinstance(each, _MEETS):
                 self.meeting(code, each.position)
         node = self.bench.function_node(code)
-        if node is None or node.decorator_list or code.params[index].kind in ("varargs", "kwargs"):
+        if node is None or node.decorator_list or code.params[index].is_starred:
             raise NotOffered("decorators or stars stand between the calls and the parameter")
         found = _Uses(self, code).of(index)
         if len(found) != 1 or not found <= _FLOATS:
@@ -135,8 +136,8 @@ class _Pinned:
             return
         if not _is_array(value):
             raise NotOffered(f"`{name}` does not always receive an array of numbers")
-        handed = _parameter(site, index_of(site).original(slot))
-        if handed is not None:
+        handed = site.place_of(index_of(site).original(slot))
+        if handed >= 0:
             return self._take(site, handed)
         file, call = found
         arguments = self.bench.argument_slots(file, call)
@@ -257,7 +258,7 @@ class _Uses:
             return False
         for callee, how in callees:
             places = [i for i in range(len(callee.code.params)) if slot in self._given(view, call, callee, i)]
-            if how is not How.CALL or len(places) != 1 or callee.code.params[places[0]].kind in ("varargs", "kwargs"):
+            if how is not How.CALL or len(places) != 1 or callee.code.params[places[0]].is_starred:
                 return False
             self._follow(callee.code, callee.code.params[places[0]].slot)
         return True
@@ -277,10 +278,6 @@ def _operands(instr: ir.Operator | ir.Call | ir.Compare) -> list[int]:
     return arguments(instr)
 
 
-def _parameter(code: Code, slot: int) -> int | None:
-    return next((i for i, param in enumerate(code.params) if param.slot == slot), None)
-
-
 def _root(code: Code, slot: int) -> int | None:
     """The parameter that a slot holds, or an item of which."""
     index = index_of(code)
@@ -291,9 +288,9 @@ def _root(code: Code, slot: int) -> int | None:
             continue
         seen.add(each)
         made = index.definitions.get(each)
-        parameter = _parameter(code, each)
-        if parameter is not None or made is None:
-            roots.add(parameter)
+        parameter = code.place_of(each)
+        if parameter >= 0 or made is None:
+            roots.add(parameter if parameter >= 0 else None)
         elif isinstance(made, ir.Phi):
             todo += [source for _, source in made.incoming]
         elif isinstance(made, ir.Item):

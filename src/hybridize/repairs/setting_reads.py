@@ -155,7 +155,7 @@ class Reads:
         own, file = self.bench.function_node(code), self.bench.file(code.path)
         if own is None or file is None or own.name in ("call", "build") or own.decorator_list:
             return False
-        method = code.parent is not None and code.parent.kind == "class"
+        method = code.in_class
         names = [a.arg for a in own.args.args]
         name = place if isinstance(place, str) else next(iter(names[place + method : place + method + 1]), "")
         mentions = [n for n in walk(own) if isinstance(n, ast.Name) and n.id == name]

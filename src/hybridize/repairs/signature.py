@@ -50,7 +50,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
 
 
 def _is_method(code: Code) -> bool:
-    return code.parent is not None and code.parent.kind == "class" and bool(code.params)
+    return code.in_class and bool(code.params)
 
 
 def _widened(spec: Spec, old: ast.expr | None) -> Spec:
@@ -76,7 +76,7 @@ def _inferred(bench: Bench, code: Code, *, is_method: bool) -> Signature:
         if index < is_method:
             continue
         given = _given(bench, code, index)
-        if param.kind in ("varargs", "kwargs", "keyword"):
+        if not param.by_place:
             if given and explicit >> index & 1:
                 raise NotOffered(f"`{param.name}` cannot be part of a signature")
             continue

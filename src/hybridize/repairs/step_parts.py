@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeAlias
 
+from hybridize.library.dialect import DERIVES
 from hybridize.records import dataclass
 from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.flow_of_names import bound_by, forbidden
@@ -22,7 +23,6 @@ from hybridize.source.syntax import walk
 
 #: What a part behind must compute to become a function: an optimizer's update.
 _LEAST = 5.0
-_DERIVES = frozenset({"gradient", "jacobian", "batch_jacobian"})
 
 
 #: What of some statements may come behind the others, and behind some gradients.
@@ -126,7 +126,7 @@ def _derives(node: ast.expr, tapes: Collection[str]) -> bool:
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr in _DERIVES
+        and node.func.attr in DERIVES
         and isinstance(node.func.value, ast.Name)
         and node.func.value.id in tapes
     )

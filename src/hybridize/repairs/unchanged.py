@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from hybridize.domain.words import REFLECTIVE
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.extraction import Extracted, Part
 from hybridize.repairs.flow_of_names import bound_by, reads
@@ -16,7 +17,7 @@ from hybridize.repairs.names import bound_in
 from hybridize.repairs.text import FunctionNode, SourceFile
 from hybridize.source.syntax import walk
 
-_BY_NAME = frozenset({"locals", "vars", "dir", "eval", "exec", "globals", "_getframe", "currentframe", "stack"})
+_BY_NAME = REFLECTIVE | {"dir", "_getframe", "currentframe", "stack"}
 _FUNCTIONS = (*FunctionNode.__args__, ast.Lambda, ast.GeneratorExp)
 #: Whose blocks let every exception through.
 _PLAIN = ("tf.", "keras.", "numpy.", "tqdm.", "builtins.open")

@@ -86,7 +86,7 @@ class Places:
         cells = self._notebooks.get(path)
         if cells is None:
             return line, column
-        from hybridize.rewrite.cells import json_position
+        from hybridize.rewrite.cell_lines import json_position
 
         if path not in self._sources:
             try:

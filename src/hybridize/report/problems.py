@@ -77,9 +77,8 @@ def _of_finding(finding: Finding, remedies: dict[tuple[str, str, int], str]) -> 
 
 def _of_status(function: FunctionReport, status: Status) -> Finding:
     facts = function.facts
-    message = f"`{one_line(facts.qualname)}` is {one_line(status.message)}"
-    if not status.message.startswith(facts.mode.value):
-        message = f"`{one_line(facts.qualname)}`: {one_line(status.message)}"
+    links = " is" if status.is_of_function else ":"
+    message = f"`{one_line(facts.qualname)}`{links} {one_line(status.message)}"
     place = (status.path, status.line, status.column, status.line, status.column)
     return Finding(
         status.code, status.name, status.severity, message, *place, function=facts.id, evidence=status.evidence

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hybridize.records import dataclass, field
 from hybridize.rewrite.model import Edit, FileResult, apply_edits
-from hybridize.rewrite.notebook import NotEditable, edit_notebook
+from hybridize.rewrite.notebook_json import NotEditable, edit_notebook
 from hybridize.rewrite.text import SourceText as Lines
 from hybridize.source.model import SourceText
 from hybridize.source.suppressions import find_suppressions
@@ -130,7 +130,7 @@ class _Planner:
         column, text = self._layout.comments[line]
         brackets = _OURS.search(text)
         assert brackets is not None  # one without brackets covers everything
-        before = self._text_line(line)[: column + brackets.end(1)]
+        before = self._lines.line(line).decode(self._encoding)[: column + brackets.end(1)]
         place = self._lines.starts[line - 1] + len(before.encode(self._encoding))
         listed = ", " if brackets[1].strip() else ""
         self.edits.append(Edit(place, place, f"{listed}{', '.join(codes)}".encode(self._encoding)))
@@ -160,6 +160,3 @@ class _Planner:
         except UnicodeEncodeError:
             return f"the reason cannot be written in {self._encoding}"
         return None
-
-    def _text_line(self, line: int) -> str:
-        return self._lines.line(line).decode(self._encoding)

@@ -14,7 +14,7 @@ from hybridize.repairs.edits import NewImport, TextEdit
 from hybridize.repairs.model import Bundle
 from hybridize.rewrite.imports import import_edit
 from hybridize.rewrite.model import Edit, apply_edits
-from hybridize.rewrite.notebook import NotEditable, edit_notebook
+from hybridize.rewrite.notebook_json import NotEditable, edit_notebook
 from hybridize.rewrite.propose import parse
 from hybridize.rewrite.sections import NOWHERE, Around
 from hybridize.rewrite.text import NEWLINE, SourceText

@@ -24,7 +24,7 @@ def unified_diff(result: FileResult, name: str | None = None) -> str:
         return ""
     path = result.path.as_posix() if name is None else name
     if result.path.suffix == ".ipynb":
-        from hybridize.rewrite.cells import cells_diff
+        from hybridize.rewrite.cell_lines import cells_diff
 
         return cells_diff(result, path)
     text = SourceText(result.original)

@@ -7,8 +7,7 @@ import warnings
 from collections.abc import Iterable
 
 from hybridize.records import dataclass, field
-from hybridize.rewrite.imports import import_edit
-from hybridize.rewrite.layout import (
+from hybridize.rewrite.decorator_bytes import (
     arguments_edit,
     decorator_source,
     decorator_span,
@@ -16,6 +15,7 @@ from hybridize.rewrite.layout import (
     insertion,
     removal,
 )
+from hybridize.rewrite.imports import import_edit
 from hybridize.rewrite.locate import Site
 from hybridize.rewrite.model import DecoratorChange, Edit, KnownNames
 from hybridize.rewrite.scopes import Names

@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.closure import closure
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, Lit, Prim, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY
+from hybridize.domain.words import MUTABLE
 from hybridize.facts.origins import callees_at, roots
 from hybridize.flow.docstrings import is_described
 from hybridize.flow.frames import Frame
@@ -35,7 +36,6 @@ _CHANGES: Final = {
 #: Of what has an effect by what it is given.
 _PRINTS: Final = "builtins.print"
 _READS: Final = "numpy"
-_KINDS: Final = ("list", "dict", "set")
 _NO_EDGES: Final[frozenset[int]] = frozenset()
 #: What an argument is seen to be while nobody passes the other kind; and what takes a part of something.
 _PLAIN: Final = (Lit, Prim, Unknown, Tup)
@@ -153,10 +153,7 @@ class Breaking:
             return False
         params, given = view.code.params, self.given[view.frame]
         found = roots(view.frame, slot)
-        return any(
-            root in given and params[root].kind not in ("varargs", "kwargs") if isinstance(root, int) else True
-            for root in found
-        )
+        return any(root in given and not params[root].is_starred if isinstance(root, int) else True for root in found)
 
     def _returned(self, view: DormantView, part: Dormant) -> Iterator[tuple[str, int]]:
         """What comes out of the function by way of a part, and of which a graph gives nothing, or something else."""
@@ -233,7 +230,7 @@ def _giving(code: Code, frames: Iterable[Frame]) -> set[Frame]:
 
 def _mutates(method: str) -> bool:
     """Whether a method of lists, dictionaries or sets changes them."""
-    found = [registry.method_spec(f"builtins.{kind}", method) for kind in _KINDS]
+    found = [registry.method_spec(f"builtins.{kind}", method) for kind in MUTABLE]
     return any(each is not None and "mutate" in each[1].effects for each in found)
 
 

@@ -130,7 +130,7 @@ def _is_kept(frame: Frame, made: ir.Attr | ir.Global | ir.Item) -> bool:
     """Whether something is kept that whoever starts the program, or makes the object, has chosen."""
     if isinstance(made, ir.Global):
         cell = frame.module.fields.get(made.name)
-        return cell is not None and len(cell.writes) == 1 and all(c.kind == "module" for c, _ in cell.writes)
+        return cell is not None and len(cell.writes) == 1 and all(c.is_module for c, _ in cell.writes)
     owners = frame.vals[made.owner if isinstance(made, ir.Attr) else made.source] or _NO_VALUE
     if isinstance(made, ir.Item):
         return any(isinstance(o, Container) and o.kind == "dict" for o in owners)

@@ -34,7 +34,7 @@ def _conditional(project: ProjectView) -> Mapping[str, set[int]]:
     def find() -> dict[str, set[int]]:
         found: dict[str, set[int]] = {}
         for code in project.solution.frames:
-            if code.kind == "function":
+            if code.is_function:
                 found.setdefault(code.path, set()).update(_lines(project, code))
         return found
 

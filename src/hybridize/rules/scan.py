@@ -282,7 +282,7 @@ class Scanner:
             self._carried[frame] = kept
 
     def _own(self, frame: Frame) -> Iterator[Carried]:
-        if frame.code.kind in ("module", "class"):
+        if frame.code.is_body:
             return
         view = FrameView(self.project, frame)
         called, vals = self._dispatch.called, frame.vals

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from hybridize.guard import folder as guarded_folder
 from hybridize.runtime.kept import run as kept_run
-from hybridize.runtime.sources import MemoryFile
+from hybridize.runtime.rewritten import MemoryFile
 
 GUEST = Path(__file__).parent / "guest" / "__main__.py"
 Event = dict[str, Any]

@@ -11,13 +11,13 @@ from lsprotocol import types
 from hybridize.decide.model import FunctionReport
 from hybridize.server.actions import EXPLAIN, FIX, FIX_ALL, PLAN, code_actions
 from hybridize.server.app import Server
+from hybridize.server.client_edits import NothingToDo, plan_edit
+from hybridize.server.client_settings import SECTION, Settings, read_settings
 from hybridize.server.diagnostics import Published, result_id
-from hybridize.server.edits import NothingToDo, plan_edit
 from hybridize.server.hover import hover_text, hovered, plain
 from hybridize.server.lenses import inlay_hints, lenses
 from hybridize.server.projects import Project
 from hybridize.server.session import path_of, relative
-from hybridize.server.settings import SECTION, Settings, read_settings
 from hybridize.source import DEFAULT_EXCLUDES
 
 #: Seconds to wait for what a client that can be asked has set.

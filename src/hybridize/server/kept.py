@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybridize.caching.edits import File, merged
+from hybridize.caching.after_edits import File, merged
 from hybridize.config import Config
 from hybridize.records import dataclass, field
 from hybridize.report.select import selected
@@ -51,12 +51,12 @@ class Kept:
         mine = [each for each in (self._coming, self._program) if each and self._workers.may_keep(each.number)]
         known = next((each for each in mine if focus in each.files), None)
         told: list[frozenset[str]] = []
-        made: list[_Program] = []
+        programs: list[_Program] = []
 
         def kept(files: frozenset[str]) -> None:
             told.append(files)
-            if made:
-                self._take(made[0], files)
+            if programs:
+                self._take(programs[0], files)
 
         job = Check(given, focus, known.key if known is not None else None)
         number, checked = await self._workers.check(job, progress, kept)
@@ -67,7 +67,7 @@ class Kept:
         elif focus is not None:
             self._give_up(self._coming)
             self._coming = _Program(number, checked.key, given.config, checked.report, texts, frozenset({focus}))
-            made.append(self._coming)
+            programs.append(self._coming)
             if told:
                 self._take(self._coming, told[0])
         return checked.report

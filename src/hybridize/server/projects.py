@@ -11,10 +11,10 @@ from hybridize.config import Config, ConfigError
 from hybridize.decide.model import FunctionReport, Report
 from hybridize.records import replace
 from hybridize.report.items import Item, items
+from hybridize.server.client_settings import DEFAULT
 from hybridize.server.jobs import Progress
 from hybridize.server.jobs import Project as Given
 from hybridize.server.kept import Kept
-from hybridize.server.settings import DEFAULT
 from hybridize.server.views import View, Views
 from hybridize.server.workers import JobError, Workers
 from hybridize.source.project import marked_folder, project_folder

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from hybridize.server.app import Server
-from hybridize.server.edits import NothingToDo, Outdated
+from hybridize.server.client_edits import NothingToDo, Outdated
 from hybridize.server.features import COMMANDS, FEATURES
 
 

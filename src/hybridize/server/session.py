@@ -11,11 +11,11 @@ from lsprotocol import types
 from pygls.uris import to_fs_path
 
 from hybridize.server.buffers import Buffer, Documents, Notebook
+from hybridize.server.client_settings import DEFAULT, Settings
 from hybridize.server.diagnostics import Diagnostics
 from hybridize.server.jobs import Progress
 from hybridize.server.progress import Reported
 from hybridize.server.projects import Project, project_of
-from hybridize.server.settings import DEFAULT, Settings
 from hybridize.server.views import Snapshot, View, Views, held_file, held_notebook
 from hybridize.server.workers import Workers
 

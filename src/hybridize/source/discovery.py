@@ -134,7 +134,7 @@ class _Walker:
             self._seen.add(real)
             try:
                 with os.scandir(path) as entries:
-                    listing = sorted(entries, key=_entry_name)
+                    listing = sorted(entries, key=lambda entry: entry.name)
             except OSError as error:
                 self.fail(path, _reason(error))
                 continue
@@ -171,7 +171,7 @@ class _Walker:
     def follow_links(self) -> None:
         """Take what links lead to and no real folder did; links found on the way count too."""
         while self._links:
-            links, self._links = sorted(self._links, key=_link_path), []
+            links, self._links = sorted(self._links, key=lambda link: link[0]), []
             for path, rules in links:
                 self._follow(path, rules)
 
@@ -196,11 +196,3 @@ class _Walker:
         if (os.path.realpath(os.path.dirname(link)) + os.sep).startswith(below):
             return True
         return any(below.startswith(given) or given.startswith(below) for given in self._given)
-
-
-def _entry_name(entry: DirEntry[str]) -> str:
-    return entry.name
-
-
-def _link_path(link: tuple[str, object]) -> str:
-    return link[0]

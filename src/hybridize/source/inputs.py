@@ -91,7 +91,8 @@ def read_inputs(
         for ref in found.files
     }
     texts = {path: text.text for path, text in read.items() if isinstance(text, SourceText)}
-    table = ImportTable(found.files, find_src_roots(root, asked.src), root_name=package_name(root), external=external)
+    starts = find_src_roots(root, asked.src)
+    table = ImportTable(found.files, starts, root_name=package_name(root), external=external, texts=texts)
     return Inputs(
         root,
         found.files,

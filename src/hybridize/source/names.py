@@ -9,7 +9,7 @@ import posixpath
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from types import MappingProxyType
 
 from hybridize.records import dataclass
 from hybridize.source.model import FileRef
@@ -17,6 +17,7 @@ from hybridize.source.model import FileRef
 STDLIB_NAMES = frozenset(sys.stdlib_module_names)
 
 _INIT = "__init__"
+NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +53,6 @@ def module_name(relative: str, src_roots: Sequence[str] = (), root_name: str = _
     return name.removesuffix("/" + _INIT).replace("/", ".")
 
 
-def _is_empty(file: FileRef) -> bool:
-    """Whether a file is there, and has nothing but comments."""
-    text = _text(file)
-    return text is not None and not re.sub(r"(?m)#.*$", "", text).strip()
-
-
-def _text(file: FileRef) -> str | None:
-    try:
-        return Path(file.path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-
-
 def _strip_suffix(relative: str) -> str:
     for suffix in (".py", ".ipynb"):
         if relative.endswith(suffix):
@@ -77,7 +65,8 @@ class ImportTable:
 
     `external` are the top-level names of installed libraries, the standard library's by default: for these a
     project's file counts only where it would certainly shadow the library, so that a folder `tensorflow/` full of
-    scripts is not taken for TensorFlow. The table does not change; it only remembers answers.
+    scripts is not taken for TensorFlow; `texts` are what the files hold, by their path from the root: where there are
+    none, no file tells what is meant. The table does not change; it only remembers answers.
     """
 
     def __init__(
@@ -87,7 +76,9 @@ class ImportTable:
         *,
         root_name: str = "",
         external: Collection[str] = STDLIB_NAMES,
+        texts: Mapping[str, str] = NO_TEXTS,
     ) -> None:
+        self._texts = texts
         self._external = frozenset(external)
         self._src_roots = tuple(src_roots)
         self._root_name = root_name
@@ -219,7 +210,7 @@ class ImportTable:
             found = self._by_path.get(_join(place, tail))
             if found is None or found.file is None:
                 continue
-            if found.is_package and "/" not in tail and _is_empty(found.file):
+            if found.is_package and "/" not in tail and self._is_empty(found.file):
                 continue  # nothing in it can be meant by that name: scripts in it mean the library
             if found is not origin or self._may_mean_itself(origin, place, tail):
                 return found
@@ -241,9 +232,14 @@ class ImportTable:
             return None
         return None if self._imports(head.file, name) else found
 
+    def _is_empty(self, file: FileRef) -> bool:
+        """Whether a file could be read, and has nothing but comments."""
+        text = self._texts.get(file.relative)
+        return text is not None and not re.sub(r"(?m)#.*$", "", text).strip()
+
     def _imports(self, file: FileRef, name: str) -> bool:
         """Whether a file is empty, or imports something by a top-level name."""
-        text = _text(file) or ""
+        text = self._texts.get(file.relative, "")
         return not text.strip() or re.search(rf"^\s*(?:import|from)\s+{re.escape(name)}\b", text, re.M) is not None
 
     def _may_mean_itself(self, origin: ModuleInfo, place: str, tail: str) -> bool:

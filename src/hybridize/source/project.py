@@ -11,7 +11,7 @@ from typing import Final
 from hybridize.source.discovery import DEFAULT_EXCLUDES
 
 #: What marks the top of a project, and what does where nothing of the first is anywhere above.
-_MARKS: Final = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+MARKS: Final = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 _HINTS: Final = ("requirements.txt", "environment.yml", "environment.yaml", "Pipfile", "tox.ini", ".hg")
 
 
@@ -40,7 +40,7 @@ def project_folder(path: str | PathLike[str]) -> str:
 def marked_folder(path: str | PathLike[str]) -> str | None:
     """The nearest folder at or above a path that says that it is a project's; None where there is none."""
     given = os.path.abspath(os.fspath(path))
-    return _nearest(list(_above(given if os.path.isdir(given) else os.path.dirname(given))), _MARKS)
+    return _nearest(list(_above(given if os.path.isdir(given) else os.path.dirname(given))), MARKS)
 
 
 def _nearest(folders: Sequence[str], marks: Sequence[str]) -> str | None:

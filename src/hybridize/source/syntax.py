@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Final
 
+#: The lists of statements that a statement may have.
+BLOCKS: Final = ("body", "orelse", "finalbody")
 #: Fields that never hold nodes, or only contexts (`ast.Load`), which say nothing that their owner does not.
 _LEAVES: Final = frozenset(
     "ctx id attr arg asname module level kind n s lineno type_comment simple conversion is_async rest tag names".split()

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from hybridize.study import notebook, requirements
+from hybridize.study import notebook_text, requirements
 from hybridize.study import profile as profiles
 from hybridize.study.blobs import Blobs
 from hybridize.study.bugfix import is_bug_fix
@@ -100,7 +100,7 @@ class Content:
     @cached_property
     def text(self) -> str:
         """The source, as text."""
-        return notebook.code_of(self.data) if self._is_notebook else decode_source(self.data)
+        return notebook_text.code_of(self.data) if self._is_notebook else decode_source(self.data)
 
     @cached_property
     def uses(self) -> FileUses:

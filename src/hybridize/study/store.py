@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from hybridize import __version__
 from hybridize.study.schema import DatabaseError, connect, transaction
@@ -33,8 +33,6 @@ __all__ = [
     "text_of",
     "transaction",
 ]
-
-ItemKind = Literal["commit", "issue"]
 
 
 @dataclass(frozen=True, slots=True)

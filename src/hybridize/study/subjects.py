@@ -16,7 +16,6 @@ from typing import Any, Final
 from hybridize.study.github import Client, Gone
 from hybridize.study.store import now
 
-DEEP_LEARNING: Final = ("keras", "layer", "net", "neural network", "deep learning")
 _WORDS: Final = re.compile(r"\b(?:keras|layers?|\w*nets?|neural networks?|deep[- ]learning)\b", re.IGNORECASE)
 
 

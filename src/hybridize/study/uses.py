@@ -11,6 +11,7 @@ import re
 from functools import cached_property
 from typing import Final
 
+from hybridize.source.syntax import BLOCKS
 from hybridize.study.keyword import DEFAULT, Keyword
 from hybridize.study.uses_data import MODULE, Arguments, FileUses, Function, Outside, Role, Use
 from hybridize.study.uses_lines import SCOPES, Definition, blocks, line_numbers, own_statements, split_lines, within
@@ -66,7 +67,7 @@ class _Finder:
         self.tree = tree
         self.imports, self.defining = self._lines_with({"import"}), self._lines_with({"def", "class"})
         self._imports(tree.body)
-        if not self._may_use():
+        if not (any(leaf in self.source for leaf in self.keyword.leaves) or bool(self.aliases)):
             self._define(tree.body, "")
             return
         self.telling = self._lines_with({*self.keyword.leaves, *self.aliases, *self._renamed()})
@@ -77,9 +78,6 @@ class _Finder:
             self.condition = condition
             self._record_wrap(call, scope, bound)
         self.uses.sort(key=lambda use: (use.line, use.end_line, use.text))
-
-    def _may_use(self) -> bool:
-        return any(leaf in self.source for leaf in self.keyword.leaves) or bool(self.aliases)
 
     def _imports(self, body: list[ast.stmt]) -> None:
         for node in body:
@@ -484,7 +482,7 @@ class _Finder:
         )
 
 
-_BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
+_BLOCKS: Final = (*BLOCKS, "handlers", "cases")
 _ANNOTATIONS: Final = ("annotation", "returns")
 
 

@@ -64,7 +64,7 @@ def scan(source: str, keyword: Keyword) -> FileUses:
             text, end = _call_text(lines, number, match.start())
             if stripped.startswith("@"):
                 pending.append((number, end, "@" + text))
-            elif not _is_import(stripped):
+            elif not stripped.startswith(("import ", "from ")):
                 uses.append(Use("mention", text, False, scope or MODULE, _arguments(text), number, end, text))
     return FileUses(functions, tuple(uses), method, tuple(split_lines(source)))
 
@@ -108,10 +108,6 @@ def _use_pattern(masked: str, keyword: Keyword) -> re.Pattern[str]:
             for found in re.finditer(rf"\b({'|'.join(keyword.leaves)})\b(?:\s+as\s+(\w+))?", listed):
                 names.append(f"(?<=@){re.escape(found[2] or found[1])}")
     return re.compile(r"(?<![\w.])(?:" + "|".join(dict.fromkeys(sorted(names))) + r")(?![\w.])")
-
-
-def _is_import(stripped: str) -> bool:
-    return stripped.startswith(("import ", "from "))
 
 
 def _close(functions: dict[str, Function], qualname: str, end: int) -> None:

@@ -94,7 +94,7 @@ def _is_held(frame: Frame, slot: int, written: tuple[int, str], depth: int = _DE
     if made is None:
         given = frame.vals[slot] or _NO_VALUE
         is_object = bool(given) and all(isinstance(o, _OBJECTS) or _is_variable(o) for o in given)
-        return is_object and any(param.slot == slot for param in frame.code.params)
+        return is_object and frame.code.place_of(slot) >= 0
     match made:
         case ir.Global():
             return True
@@ -204,7 +204,7 @@ def _is_same(frame: Frame, slot: int, is_root: bool, depth: int = _DEPTH) -> boo
     value = frame.vals[slot] or _NO_VALUE
     made: Instr | None = definitions(frame.code).get(slot)
     if made is None:
-        own = any(p.slot == slot for p in frame.code.params)
+        own = frame.code.place_of(slot) >= 0
         plain = bool(value) and not any(isinstance(o, Tensor) for o in value)
         return _is_constant(value) if not own else is_root and plain
     match made:

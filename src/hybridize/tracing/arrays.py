@@ -67,11 +67,11 @@ class _Search:
     def _given_by(self, frame: Frame, slot: int) -> None:
         """What the only call of a function gives it for a parameter."""
         original = index_of(frame.code).original(slot)
-        index = next((i for i, param in enumerate(frame.code.params) if param.slot == original), None)
-        if index is None:
+        index = frame.code.place_of(original)
+        if index < 0:
             return
         sites = [(f, pos) for f in frame.callers if not f.gone for (pos, to), _ in f.calls.items() if to is frame]
-        if len(sites) == 1 and frame.code.params[index].kind not in ("varargs", "kwargs"):
+        if len(sites) == 1 and not frame.code.params[index].is_starred:
             for each in passed_slots(*sites[0], frame, index) or ():
                 self.trace(sites[0][0], each)
 
@@ -108,7 +108,7 @@ class _Search:
         self._given.add((callee, given))
         index = index_of(callee.code)
         for i, param in enumerate(callee.code.params):
-            if param.kind in ("varargs", "kwargs") or given not in (passed_slots(frame, pos, callee, i) or ()):
+            if param.is_starred or given not in (passed_slots(frame, pos, callee, i) or ()):
                 continue
             stores = [each for each in index.of(ir.SetCell) if index.original(each.value) == param.slot]
             for each in stores:

@@ -64,7 +64,7 @@ class Awaited:
         while todo:
             code = todo.pop()
             sites = {site for frame in frames.get(code, ()) for site in frame.incoming}
-            if code in found or code.kind in ("module", "class") or self._project.public.has(code) or not sites:
+            if code in found or code.is_body or self._project.public.has(code) or not sites:
                 continue
             if all(c is not None and (c.code in found or self._has(c.code, at)) for c, at in sites):
                 found.add(code)

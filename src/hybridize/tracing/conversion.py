@@ -80,7 +80,7 @@ def _refused(project: ProjectView, code: Code) -> str | None:
         return "it is a coroutine"
     if code.is_generator:
         return "it is a generator"
-    if code.kind == "lambda" and _is_ambiguous(project, code):
+    if code.is_lambda and _is_ambiguous(project, code):
         return "another lambda with the same parameters stands on its line"
     lost = _lost_annotation(project, code)
     if lost is not None:
@@ -99,7 +99,7 @@ def _refused(project: ProjectView, code: Code) -> str | None:
 
 def _lost_annotation(project: ProjectView, code: Code) -> str | None:
     """A name in an annotation, neither of the module nor captured: AutoGraph evaluates it away from its scope."""
-    if code.parent is None or code.parent.kind == "module":
+    if code.parent is None or code.parent.is_module:
         return None
     written = [param.annotation for param in code.params] + [code.returns]
     parts = [part for hint in written if hint is not None for part in walk(hint)]
@@ -116,10 +116,10 @@ def _lost_annotation(project: ProjectView, code: Code) -> str | None:
 
 def _is_ambiguous(project: ProjectView, code: Code) -> bool:
     """Whether AutoGraph cannot tell the source of a lambda: those of a converted function come with its source."""
-    if code.parent is None or (code.parent.kind == "function" and code.parent.name != "__init__"):
+    if code.parent is None or (code.parent.is_function and code.parent.name != "__init__"):
         return False
     names = tuple(param.name for param in code.params)
-    alike = [c for c in code.parent.children if c.kind == "lambda" and c.line == code.line]
+    alike = [c for c in code.parent.children if c.is_lambda and c.line == code.line]
     return sum(1 for c in alike if tuple(param.name for param in c.params) == names) > 1
 
 
@@ -173,9 +173,9 @@ def follows(view: FrameView, pos: int, callee: Frame, how: How) -> Apart | None:
 
 def _is_within(code: Code, outer: Code) -> bool:
     """Whether a function or lambda stands in the text of another function, not of a class in it."""
-    while code.parent is not None and code.kind in ("function", "lambda"):
+    while code.parent is not None and not code.is_body:
         if code.parent is outer:
-            return outer.kind in ("function", "lambda")
+            return not outer.is_body
         code = code.parent
     return False
 

@@ -62,7 +62,7 @@ def _asking(project: ProjectView) -> dict[Frame, list[tuple[ir.Call, int, int]]]
             continue
         for frame in frames:
             calls = [each for each in _calls(FrameView(project, frame)) if each[2] >= 0]
-            if calls and frame.code.kind not in ("module", "class"):
+            if calls and not frame.code.is_body:
                 found[frame] = calls
     return found
 

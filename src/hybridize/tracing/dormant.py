@@ -176,8 +176,8 @@ class DormantView(FrameView):
         """What a call of something gives."""
         func = obj.func if isinstance(obj, Bound) else obj
         if isinstance(obj, Class):
-            made = self.project.solution.world.instances.get(obj)
-            return (made[0] if made else Inst(obj, (self.code, self.code.position), self.frame.uid)).value
+            instances = self.project.solution.world.instances.get(obj)
+            return (instances[0] if instances else Inst(obj, (self.code, self.code.position), self.frame.uid)).value
         if isinstance(func, Func):
             return _joined(frame.ret for frame in self.project.solution.frames.get(func.code, ()))
         names = self.project.names(obj.value)

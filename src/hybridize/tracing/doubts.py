@@ -159,7 +159,7 @@ def is_settled(project: ProjectView, place: Place) -> bool:
     """Whether a captured variable is bound before the functions that read it are made: each finds one value there."""
     for frame, position in writes_of(project).at(place):
         names = [name for name, cell in frame.cells.items() if cell is place]
-        if frame.code.kind != "function" or not names or not any(name in frame.code.cells for name in names):
+        if not frame.code.is_function or not names or not any(name in frame.code.cells for name in names):
             return False
         readers = [
             code
@@ -175,7 +175,7 @@ def is_outlived(function: FunctionView, writers: Iterable[Frame]) -> bool:
     """Whether a graph is made within a call that nothing of it outlives, and that runs none of some writers."""
     project = function.project
     makers = {where for where, _ in project.solution.world.hybrids.get(function.code, ())}
-    if not makers or any(where.kind != "function" for where in makers):
+    if not makers or any(not where.is_function for where in makers):
         return False
     frames = [frame for where in makers for frame in project.solution.frames.get(where, ())]
     some = project.extents.of_all(frames) | project.extents.set_of(frames)
@@ -247,6 +247,6 @@ def _reads_of(project: ProjectView, frame: Frame) -> Mapping[tuple[Place, int], 
     """The places that change late and that a frame reads, with the positions."""
     known: dict[Frame, dict[tuple[Place, int], None]] = project.shared("state reads", dict)
     if frame not in known:
-        hits = scan(FrameView(project, frame)) if frame.code.kind not in ("module", "class") else ()
+        hits = scan(FrameView(project, frame)) if not frame.code.is_body else ()
         known[frame] = {(hit.subject, hit.position): None for hit in hits if isinstance(hit.subject, (Cell, Container))}
     return known[frame]

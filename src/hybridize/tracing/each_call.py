@@ -66,9 +66,8 @@ def _keys(caller: Frame, pos: int, value: Value) -> set[Hashable] | None:
 
 def _is_left_to_others(frame: Frame) -> bool:
     """Whether a frame is run by callers whom nobody sees, or by what they run: as often as they like."""
-    bodies = ("module", "class")
-    run = closure([frame], lambda each: [] if each.code.kind in bodies else each.callers)
-    functions = (each for each in run if each.code.kind not in bodies)
+    run = closure([frame], lambda each: [] if each.code.is_body else each.callers)
+    functions = (each for each in run if not each.code.is_body)
     return any(c is not None and each.started_by(c, pos) for each in functions for c, pos in each.incoming)
 
 
@@ -95,7 +94,7 @@ def _goes_through(caller: Frame, pos: int, value: Value) -> bool:
         for instr in index_of(caller.code).of(ir.Loop)
         if any(each.position == pos for part in (instr.test, instr.body) for each in instructions(part))
     ]
-    if caller.code.kind != "module" or len(around) != 1:
+    if not caller.code.is_module or len(around) != 1:
         return False
     for call in calls_at(caller.code, pos):
         for slot in arguments(call):

@@ -75,7 +75,7 @@ def comes_late(frame: Frame, position: int, roots: Sequence[Frame], truth: Truth
 def _same_receiver(first: Frame, frame: Frame) -> bool:
     """Whether two frames of a method are of one object: others have a graph of their own."""
     parent = frame.code.parent
-    return parent is None or parent.kind != "class" or bool(frame.args and frame.args[0] == first.args[0])
+    return parent is None or not parent.is_class or bool(frame.args and frame.args[0] == first.args[0])
 
 
 def varies(frame: Frame, key: int, roots: Sequence[Frame], depth: int = _DEPTH) -> bool:
@@ -84,8 +84,8 @@ def varies(frame: Frame, key: int, roots: Sequence[Frame], depth: int = _DEPTH) 
     if key < 0 or not depth:
         return False
     if frame in roots:
-        index = next((i for i, p in enumerate(frame.code.params) if p.slot == key), None)
-        if index is not None:
+        index = frame.code.place_of(key)
+        if index >= 0:
             every: Value = frozenset(o for f in roots if index < len(f.args) for o in f.args[index])
             return _several(every)
     made = definitions(frame.code).get(key)
@@ -109,7 +109,7 @@ def varies(frame: Frame, key: int, roots: Sequence[Frame], depth: int = _DEPTH) 
 
 
 def _is_parameter(frame: Frame, slot: int) -> bool:
-    return any(p.slot == slot for p in frame.code.params)
+    return frame.code.place_of(slot) >= 0
 
 
 def _same(frame: Frame, roots: Sequence[Frame]) -> Sequence[Frame]:
@@ -118,8 +118,8 @@ def _same(frame: Frame, roots: Sequence[Frame]) -> Sequence[Frame]:
 
 def _comes_in(frame: Frame, slot: int, roots: Sequence[Frame], depth: int) -> bool:
     """Whether a parameter gets what varies, from the callers that belong to the function."""
-    index = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), None)
-    if index is None:
+    index = frame.code.place_of(slot)
+    if index < 0:
         return False
     for caller in frame.callers:
         for pos, callee in caller.calls:

@@ -84,7 +84,7 @@ def _lasts(place: Place, codes: set[Code]) -> bool:
     if not isinstance(whole, Container):
         return True
     maker = whole.site[0]
-    return maker not in codes and (maker.kind in ("module", "class") or maker.name in SETTING_UP)
+    return maker not in codes and (maker.is_body or maker.name in SETTING_UP)
 
 
 def _left(function: FunctionView, places: tuple[Place, ...], *, asks: bool, late: bool) -> Left:

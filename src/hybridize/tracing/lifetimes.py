@@ -344,7 +344,7 @@ def _sites(
     for obj in objects:
         if isinstance(obj, (Inst, LibInst, Func)):
             code, at = obj.site
-            if isinstance(code, Code) and code.kind != "class":
+            if isinstance(code, Code) and not code.is_class:
                 found.setdefault((code, at), set()).add(obj.frame)
         else:
             is_bound = function.facts.kind in (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)

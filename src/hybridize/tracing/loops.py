@@ -5,28 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from hybridize.domain.words import APPENDS
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of, instructions
 from hybridize.program.ir import Instr
 
 _DEPTH = 6
-#: Methods that add elements to a list.
-APPENDS: Final = ("append", "extend", "insert", "appendleft")
+#: Methods that add elements to a list or deque, in an order.
+ADDS: Final = (*sorted(APPENDS), "appendleft")
 
 
 def runs_often(frame: Frame, pos: int) -> bool:
     """Whether a place is executed more than once in a run: in a loop, or in a function called so or from two places."""
-    return _repeats(frame, pos, _anywhere, twice=True)
+    return _repeats(frame, pos, lambda _: True, twice=True)
 
 
 def runs_in_loop(frame: Frame, pos: int, counts: Callable[[Frame], bool]) -> bool:
     """Whether a place is in a loop, or in a function that is called in one by code that counts."""
     return _repeats(frame, pos, counts, twice=False)
-
-
-def _anywhere(_: Frame) -> bool:
-    return True
 
 
 def _repeats(frame: Frame, pos: int, counts: Callable[[Frame], bool], *, twice: bool) -> bool:
@@ -37,7 +34,7 @@ def _repeats(frame: Frame, pos: int, counts: Callable[[Frame], bool], *, twice: 
             return True
         above = []
         for each in dict.fromkeys(each for each, _ in level):
-            if depth == 0 or each in seen or each.code.kind in ("module", "class"):
+            if depth == 0 or each in seen or each.code.is_body:
                 continue
             seen.add(each)
             sites = [(caller, at) for caller in each.callers for at, callee in caller.calls if callee is each]

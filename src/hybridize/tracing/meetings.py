@@ -11,6 +11,7 @@ from typing import Final
 from hybridize.domain.objects import Lit, Prim, Tensor, Unknown
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.domain.words import COMPARISONS, ELEMENTWISE
+from hybridize.library.arithmetic import FAMILIES
 from hybridize.program import ir
 from hybridize.program.operands import arguments
 from hybridize.records import dataclass
@@ -77,7 +78,7 @@ _ASSIGN: Final = "tensor.variable.assign"
 _PACKAGES: Final = tuple(f"tensorflow_{name}." for name in "probability addons text transform graphics".split())
 #: What stands for a Python number in a set of dtypes.
 PYTHON_FLOAT: Final = "python float"
-_NUMERIC: Final = ("int", "uint", "float", "bfloat", "complex", "bool")
+_NUMERIC: Final = (*FAMILIES, "bfloat")
 
 
 @dataclass(frozen=True, slots=True)

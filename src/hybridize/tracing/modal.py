@@ -137,7 +137,7 @@ def runs_layer(project: ProjectView, frame: Frame) -> bool:
 def takes_mode(project: ProjectView, code: Code) -> bool:
     """Whether Keras passes the mode as an argument: with each mode there is a trace of its own."""
     named = any(p.name == _TRAINING for p in code.params)
-    return named or (any(p.kind == "kwargs" for p in code.params) and not project.versions.may_have_keras(3))
+    return named or (any(p.is_kwargs for p in code.params) and not project.versions.may_have_keras(3))
 
 
 def _calls(frame: Frame, position: int, callee: Frame) -> Iterator[ir.Call]:
@@ -237,7 +237,7 @@ def _around(project: ProjectView, frame: Frame, modes: Modes) -> Iterator[Frame]
 
 def _outer(project: ProjectView, caller: Frame, pos: int, modes: Modes) -> Iterator[Frame]:
     """Who tells the mode of a call in a frame: its own argument, where that is a layer's `call`, or its callers."""
-    if caller.code.kind == "module":
+    if caller.code.is_module:
         modes.add(False, "runs it in inference mode", caller.code.path, pos)
         return
     slot = next((p.slot for p in caller.code.params if p.name == _TRAINING), -1)

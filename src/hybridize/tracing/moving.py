@@ -99,7 +99,7 @@ class Moving:
         found = self._again.get(frame)
         if found is None:
             self._again[frame] = False  # a recursion: what else calls it decides
-            sites = [] if frame.code.kind in ("module", "class") else self._sites(frame)
+            sites = [] if frame.code.is_body else self._sites(frame)
             entered = self.entries is not None and self.entries(frame.code)
             found = (
                 entered
@@ -152,7 +152,7 @@ class Moving:
 
     def _parameter(self, frame: Frame, asked: _Asked, depth: int, seen: _Seen) -> bool:
         """Whether callers pass something else from call to call."""
-        place = next((i for i, p in enumerate(frame.code.params) if p.slot == asked[0]), -1)
+        place = frame.code.place_of(asked[0])
         if place < 0 or not depth:
             return False
         if self.entries is not None and self.entries(frame.code):

@@ -192,7 +192,7 @@ def _tagged(project: ProjectView) -> Iterator[tuple[Code, Evidence]]:
         for instr in index_of(code).of(ir.SetAttr):
             for frame in frames:
                 for obj in frame.vals[instr.owner] or ():
-                    if isinstance(obj, Func) and obj.code.parent is not None and obj.code.parent.kind == "class":
+                    if isinstance(obj, Func) and obj.code.in_class:
                         said = f"sets `{instr.name}` on it, which the methods of objects then lack"
                         yield obj.code, Evidence(said, code.path, instr.position >> 16)
 

@@ -412,7 +412,7 @@ _WRITERS: Final = frozenset(
 def _is_callee(frame: Frame, instr: Instr, callee: Frame) -> bool:
     """Whether an instruction makes a call: in a chain `f(x).g(y)` all calls stand at one position."""
     if not isinstance(instr, ir.Call):
-        return callee.code.kind != "lambda" and callee.code.name not in _called_names(frame, instr.position)
+        return not callee.code.is_lambda and callee.code.name not in _called_names(frame, instr.position)
     return len(calls_at(frame.code, instr.position)) < 2 or callee.code.name in _name_of(frame, instr)
 
 

@@ -25,7 +25,6 @@ _KEYS: Final[dict[type, str]] = {
     tuple: "tuples",
     type(None): "None",
 }
-_REQUIRED: Final = ("positional", "normal", "keyword")
 
 
 def rebuilt(project: ProjectView, obj: Obj) -> str | None:
@@ -42,7 +41,7 @@ def rebuilt(project: ProjectView, obj: Obj) -> str | None:
         )
         for func in made.value if made is not None else ():
             if isinstance(func, Func):
-                needed = [p for p in func.code.params[1:] if p.kind in _REQUIRED and not p.has_default]
+                needed = [p for p in func.code.params[1:] if not p.is_starred and not p.has_default]
                 if needed:
                     return f"is a `{obj.cls.name}`, which TensorFlow makes anew without `{needed[0].name}`"
     return None

@@ -73,7 +73,7 @@ def _replaced(project: ProjectView) -> dict[Key, list[Replacement]]:
 
 def _is_test(project: ProjectView, code: Code) -> bool:
     """Whether what is replaced in a function is so for its own calls only: not in fixtures, set-ups and decorators."""
-    if code.kind in ("module", "class") or code.name in SETUP:
+    if code.is_body or code.name in SETUP:
         return False
     return all(func.code is not code for func in project.solution.world.fixtures)
 

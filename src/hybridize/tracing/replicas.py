@@ -87,10 +87,10 @@ def is_distributed(project: ProjectView, frame: Frame, slot: int, depth: int = _
 
 def _is_passed_distributed(project: ProjectView, frame: Frame, slot: int, depth: int) -> bool:
     """Whether a caller passes for a parameter what a strategy's dataset gives, or the dataset."""
-    place = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), -1)
+    place = frame.code.place_of(slot)
     for caller, pos in frame.incoming if place >= 0 else ():
         if caller is not None and caller is not frame:
-            bound = frame.code.parent is not None and frame.code.parent.kind == "class"
+            bound = frame.code.in_class
             given = argument_slot(caller, pos, place, frame.code.params[place].name, bound=bound)
             if given >= 0 and is_distributed(project, caller, given, depth - 1):
                 return True

@@ -15,7 +15,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import NO_SLOT, Instr
 from hybridize.program.operands import arguments, operands
-from hybridize.tracing.loops import APPENDS, filling
+from hybridize.tracing.loops import ADDS, filling
 from hybridize.tracing.moving import Moving, from_elsewhere, moving
 from hybridize.tracing.views import ProjectView
 
@@ -108,7 +108,7 @@ class Resizing:
         return isinstance(made, ir.Item) or (isinstance(made, ir.Call) and not _CHOOSE.isdisjoint(_names(frame, made)))
 
     def _parameter(self, frame: Frame, slot: int, depth: int, seen: _Seen) -> bool:
-        place = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), -1)
+        place = frame.code.place_of(slot)
         if place < 0 or not depth:
             return False
         for caller, pos in frame.incoming:
@@ -202,9 +202,7 @@ class Resizing:
         if not isinstance(made, (ir.List, ir.Set, ir.Dict)):
             return False
         index = index_of(frame.code)
-        appends = [
-            i for name in APPENDS for i in index.attributes.get(name, ()) if index.original(i.owner) == made.target
-        ]
+        appends = [i for name in ADDS for i in index.attributes.get(name, ()) if index.original(i.owner) == made.target]
         for instr, loops in filling(index, made, appends):
             growth = frame.code.appends.get(instr.position)
             if any(not loop.is_for for loop in loops) or (loops and growth is not None and growth.guarded):
@@ -225,7 +223,7 @@ def is_batched(answers: Moving, frame: Frame, slot: int, depth: int = _FAR) -> b
     index = index_of(frame.code)
     made = index.source(slot) if depth > 0 else None
     if made is None:
-        place = next((i for i, p in enumerate(frame.code.params) if p.slot == index.original(slot)), -1)
+        place = frame.code.place_of(index.original(slot))
         sites = [(c, pos) for c, pos in frame.incoming if c is not None and c is not frame] if place >= 0 else []
         given = [(caller, answers.argument(caller, pos, frame, place)) for caller, pos in sites]
         return bool(given) and all(s >= 0 and is_batched(answers, c, s, depth // 2) for c, s in given)

@@ -34,8 +34,9 @@ from hybridize.facts.origins import call_at, calls_at
 from hybridize.flow.frames import Frame
 from hybridize.library.index import known_package, lookup
 from hybridize.program import ir
+from hybridize.program.code import Param
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Param
+from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import arguments
 from hybridize.records import dataclass
 from hybridize.tracing.comparing import not_remade
@@ -319,14 +320,14 @@ def _remade(obj: Inst, names: list[str]) -> str | None:
         needed = [p.name for p in params if _is_needed(p)]
         if needed:
             return f"a `{obj.cls.name}`, which TensorFlow makes anew without `{needed[0]}`"
-        if isinstance(func, Func) and all(p.kind in ("keyword", "kwargs") for p in params):
+        if isinstance(func, Func) and all(p.by_name or p.is_kwargs for p in params):
             return f"a `{obj.cls.name}`, which TensorFlow makes anew of pairs, and that takes none"
     own = sorted(name for name, cell in obj.fields.items() if isinstance(name, str) and cell.writes and cell.value)
     return f"a `{obj.cls.name}`, which comes back without its field `{own[0]}`" if own else None
 
 
 def _is_needed(param: Param) -> bool:
-    return param.kind in ("positional", "normal", "keyword") and not param.has_default
+    return not param.is_starred and not param.has_default
 
 
 def consumers(function: FunctionView) -> list[tuple[FrameView, ir.Call, str]] | None:

@@ -6,6 +6,7 @@ from math import inf
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Lib, Lit, Prim, Value
+from hybridize.domain.words import ELEMENTWISE
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -17,7 +18,6 @@ _Span: TypeAlias = "tuple[int, int, int]"
 _DEPTH: Final = 6
 #: Functions that give one number for each that they are given.
 _PLAIN: Final = frozenset(f"builtins.{name}" for name in ("int", "float", "bool", "round", "abs", "str"))
-_PURE: Final = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 
 
 def values_of(frame: Frame, slot: int, depth: int = _DEPTH) -> float:
@@ -31,7 +31,7 @@ def values_of(frame: Frame, slot: int, depth: int = _DEPTH) -> float:
     if span is not None:
         return (span[1] - span[0]) // span[2] + 1
     made = index_of(frame.code).source(slot) if depth else None
-    if isinstance(made, ir.Binary) and made.operator in _PURE:
+    if isinstance(made, ir.Binary) and made.operator in ELEMENTWISE:
         return values_of(frame, made.left, depth - 1) * values_of(frame, made.right, depth - 1)
     if isinstance(made, ir.Call) and _PLAIN.issuperset(_called(frame, made)) and len(made.arguments) == 1:
         return values_of(frame, made.arguments[0][0], depth - 1)

@@ -249,11 +249,11 @@ def starts_empty(known: Writes, place: Place) -> bool:
         if not any(isinstance(instr, (ir.List, ir.Dict)) and not operands(instr) for instr in made):
             return False
     for frame, pos in known.every.get(place, ()):
-        if frame.code.kind in ("module", "class") or makes(frame, place, known.owners.get(place)):
+        if frame.code.is_body or makes(frame, place, known.owners.get(place)):
             values = [frame.vals[slot] or () for slot in stored(frame, pos)]
             if isinstance(place, Container) or not values or any(o is not NONE for value in values for o in value):
                 return False
-    return isinstance(place, Container) or all(code.kind != "class" for code, _ in place.writes)
+    return isinstance(place, Container) or all(not code.is_class for code, _ in place.writes)
 
 
 def _keeps_data(known: Writes, place: Place, writer: Code) -> bool:
@@ -319,11 +319,11 @@ class Makers:
         parent = function.code.parent
         # Objects of several turns of a loop are made at one place.
         sites = {o.site for f in function.frames if f.args for o in f.args[0] if isinstance(o, Inst)}
-        if len(sites) == 1 and parent is not None and parent.kind == "class":
+        if len(sites) == 1 and parent is not None and parent.is_class:
             self.site(next(iter(sites)), asked)
-        if parent is not None and parent.kind not in ("module", "class"):
+        if parent is not None and not parent.is_body:
             self.nested[parent] = self.nested.get(parent, 0) | asked
-        for instr in index_of(parent).of(ir.Func) if parent is not None and parent.kind != "class" else ():
+        for instr in index_of(parent).of(ir.Func) if parent is not None and not parent.is_class else ():
             # A loop makes it anew in each turn; another one of its name takes its place, and may be called as it was.
             if instr.code is function.code or (function.is_hybrid and instr.code.name == function.code.name):
                 row = self.sites.setdefault(parent, {})

@@ -134,7 +134,7 @@ class Turn:
             return BOTTOM
         view = FrameView(self._view.project, callees[0][0])
         returns = index_of(view.code).of(ir.Return)
-        params = [p.slot for p in view.code.params if p.kind in ("positional", "normal")]
+        params = [p.slot for p in view.code.params if p.by_place]
         if len(returns) != 1 or len(params) != len(args):
             return BOTTOM
         return Turn(view, dict(zip(params, args, strict=True)), self._depth - 1).value(returns[0].value)

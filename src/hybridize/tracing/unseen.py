@@ -46,7 +46,7 @@ class Unseen:
 
     def _of(self, code: Code) -> Given:
         frames = self.project.solution.frames.get(code, ())
-        if code.kind == "module" or self.project.roles.is_test(code.path):
+        if code.is_module or self.project.roles.is_test(code.path):
             return _NOTHING
         if code in self._handed or self.project.public.has(code):
             return frozenset(range(len(code.params))) - {0 for frame in frames if frame.bound}
@@ -62,7 +62,7 @@ class Unseen:
         while todo:
             frame = todo.pop()
             for pos, callee, how in self.project.extents.calls(frame):
-                if how not in NOT_TRACED and callee.code.kind != "module":
+                if how not in NOT_TRACED and not callee.code.is_module:
                     old = found.get(callee)
                     new = (old or _NOTHING) | self._passed(frame, pos, callee, found[frame])
                     if new != old:
@@ -97,7 +97,7 @@ class Unseen:
     def _captured(self, code: Code, name: str) -> bool:
         """Whether a variable of a function around is a parameter that such callers choose."""
         outer = code.parent
-        chosen = self.chosen(outer) if outer is not None and outer.kind == "function" else _NOTHING
+        chosen = self.chosen(outer) if outer is not None and outer.is_function else _NOTHING
         return outer is not None and any(outer.params[i].name == name for i in chosen)
 
 

@@ -31,7 +31,7 @@ def is_never_made(function: FunctionView) -> bool:
         return False
     project = function.project
     makers = [frame for where, _ in places(function) for frame in project.solution.frames.get(where, ())]
-    if any(frame.code.kind != "function" for frame in makers):
+    if any(not frame.code.is_function for frame in makers):
         return False
     some = project.extents.set_of(makers)
     return bool(makers) and not any(run & some for run in (*programs(project), _tested(project)))
@@ -61,7 +61,7 @@ def _runs_nothing(project: ProjectView) -> bool:
     def find() -> bool:
         reached = project.solution.reached
         return project.solution.program.alone and not any(
-            code.kind == "function" and not project.roles.is_test(code.path) for code in reached
+            code.is_function and not project.roles.is_test(code.path) for code in reached
         )
 
     return project.shared("runs nothing", find)

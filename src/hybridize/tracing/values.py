@@ -158,8 +158,8 @@ def _number(view: FrameView, slot: int) -> int:
 
 def _passed(view: FrameView, slot: int) -> int:
     """The mask of a parameter that gets numbers made from tensors; of calls that pass others nothing is left of it."""
-    index = next((i for i, param in enumerate(view.code.params) if param.slot == slot), None)
-    if index is None:
+    index = view.code.place_of(slot)
+    if index < 0:
         return 0
     calls = [(c, pos) for c in view.frame.callers if not c.gone for pos, callee in c.calls if callee is view.frame]
     for caller, pos in calls:

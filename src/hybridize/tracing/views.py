@@ -10,7 +10,6 @@ from typing import Any, Final, TypeVar
 from hybridize.domain.calls import How
 from hybridize.domain.objects import (
     Bound,
-    Cell,
     Class,
     Container,
     Func,
@@ -374,11 +373,6 @@ class FunctionView:
     def parameter(self, index: int) -> int:
         """The bit of a parameter."""
         return parameter_bit(index)
-
-
-def written_by(cell: Cell) -> list[tuple[Code, int]]:
-    """The places (function, position) that write a heap place."""
-    return list(cell.writes)
 
 
 def is_mutable_container(value: Value) -> bool:

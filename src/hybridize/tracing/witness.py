@@ -106,7 +106,7 @@ def _is_plain(frame: Frame, position: int) -> bool:
     """Whether a module body gives a variable a value, and once."""
     index = index_of(frame.code)
     stores = any(isinstance(instr, ir.SetGlobal) for instr in index.at(position))
-    return stores and frame.code.kind == "module" and position not in index.looped
+    return stores and frame.code.is_module and position not in index.looped
 
 
 def is_called_again(function: FunctionView) -> bool:
@@ -159,7 +159,7 @@ def open_witnesses(function: FunctionView, places: Sequence[Place]) -> dict[Plac
     """
     project = function.project
     makers = project.solution.world.hybrids.get(function.code, ())
-    if not makers or any(code.kind == "function" and code.name not in SETTING_UP for code, _ in makers):
+    if not makers or any(code.is_function and code.name not in SETTING_UP for code, _ in makers):
         return {}
     public = project.public
     extent, known = extent_of(function), writes_of(project)
@@ -251,7 +251,7 @@ def _is_one(frame: Frame, owner: Heap | None) -> bool:
 def _add_graphs(project: ProjectView, makers: Makers, function: FunctionView, asked: int) -> None:
     """Adds the calls of `tf.function`: each makes an object without a graph."""
     for code, position in project.solution.world.hybrids.get(function.code, ()):
-        if code.kind != "class":
+        if not code.is_class:
             makers.site((code, position), asked)
 
 
@@ -365,7 +365,7 @@ class _Search:
             Evidence(f"then it is changed here, by `{who.code.name}`", who.code.path, changed >> 16),
             Evidence(f"and `{name}` is called again, with the same graph", path, second >> 16),
         )
-        by = f"`{who.code.name}` changes it" if who.code.kind == "function" else "changed"
+        by = f"`{who.code.name}` changes it" if who.code.is_function else "changed"
         at = _at(self.project, events[1])
         said = f"({by} at {at}, and then `{name}` is called again at {_at(self.project, events[2])})"
         loops = index_of(frame.code).loops
@@ -392,7 +392,7 @@ class _Search:
                 f"(the next call, at {_at(self.project, there)}, reads what this one has left)", (here, there)
             )
         there = Evidence("and what it has left is read here", inside[0].code.path, inside[1] >> 16)
-        by = f" by `{inside[0].code.name}`" if inside[0].code.kind == "function" else ""
+        by = f" by `{inside[0].code.name}`" if inside[0].code.is_function else ""
         return Witness(f"(read outside of the graph{by} at {_at(self.project, there)})", (here, there))
 
     def _whole(self, bit: int) -> Frame | None:

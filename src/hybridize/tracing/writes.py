@@ -266,7 +266,7 @@ def _bound_in(obj: Wrapper) -> list[Container]:
 def _variables(frame: Frame) -> list[tuple[Cell, int]]:
     """The variables that a module body, or the function that owns them, writes: no effect is noted of that."""
     code = frame.code
-    if code.kind == "module":
+    if code.is_module:
         places: Mapping[str, Cell | None] = frame.module.fields
         op: type[ir.SetOuter] = ir.SetGlobal
     elif code.cells:
@@ -461,9 +461,7 @@ def _may_be_late(place: Place, found: dict[tuple[Frame, int], None], owner: Heap
     if isinstance(place, (Container, Part)) or (isinstance(owner, Inst) and not place.writes):
         return any(not _is_early(frame, pos, place, owner) for frame, pos in found)
     plain = {
-        (frame.code, pos)
-        for frame, pos in found
-        if frame.code.kind == "module" and pos not in index_of(frame.code).looped
+        (frame.code, pos) for frame, pos in found if frame.code.is_module and pos not in index_of(frame.code).looped
     }
     others = [(frame, pos) for frame, pos in found if (frame.code, pos) not in plain]
     rest = any(not _is_early(frame, pos, place, owner) for frame, pos in others)
@@ -482,7 +480,7 @@ def makes(frame: Frame, place: Place, owner: Heap | None) -> bool:
         return False
     whole = place.whole if isinstance(place, Part) else place
     if isinstance(whole, Container):
-        return whole.site[0].kind not in ("module", "class")
+        return not whole.site[0].is_body
     return owner is not None and not isinstance(owner, (Class, Mod))
 
 

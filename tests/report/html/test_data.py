@@ -15,9 +15,9 @@ import pytest
 from hybridize.decide.model import Action, Call, Decision, FunctionReport, ProjectInfo, Report
 from hybridize.records import replace
 from hybridize.report.documentation import load_docs
-from hybridize.report.html.data import page_data, places
 from hybridize.report.html.page import render
-from hybridize.report.html.sources import LONGEST, SMALL, sources
+from hybridize.report.html.page_data import page_data, places
+from hybridize.report.html.page_sources import LONGEST, SMALL, sources
 from report.samples import CONVERT, DEHYBRIDIZE, KEEP, RECURSIVE, SAMPLE, facts
 
 DOCS = load_docs()

@@ -45,7 +45,7 @@ def _global(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Global) -> 
     dst, name = instr.target, instr.name
     module = frame.module
     code = frame.code
-    if code.kind == "class" and frame.namespace is not None:
+    if code.is_class and frame.namespace is not None:
         own = frame.namespace.fields.get(name)
         if own is not None and own.value:
             vals[dst] = own.value
@@ -76,7 +76,7 @@ def _cell(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Cell) -> None
 def _set_global(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetGlobal) -> None:
     name, src, pos = instr.name, instr.value, instr.position
     engine.cells.write(frame, frame.module.cell(name), vals[src] or BOTTOM, pos)
-    if frame.code.kind != "module":
+    if not frame.code.is_module:
         frame.effect("global", frame.module, name, pos)
 
 
@@ -104,7 +104,7 @@ def _set_name(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetName) 
 
 
 def _del_global(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelGlobal) -> None:
-    if frame.code.kind != "module":
+    if not frame.code.is_module:
         frame.effect("global", frame.module, instr.name, instr.position)
 
 

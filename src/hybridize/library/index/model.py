@@ -30,11 +30,6 @@ class Parameter:
     kind: ParameterKind
     default: str | None = None
 
-    @property
-    def required(self) -> bool:
-        """Whether a call must give it."""
-        return self.default is None and self.kind not in ("var_positional", "var_keyword")
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:

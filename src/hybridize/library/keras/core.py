@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from typing import Final
 
 from hybridize.domain.calls import How
@@ -23,21 +22,18 @@ from hybridize.domain.objects import (
     literal,
     prim,
     tensor,
-    tup,
     unknown,
 )
-from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, SYMBOLIC, VARIABLE, Dim, Shape
+from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, SYMBOLIC, VARIABLE, Shape
 from hybridize.library import registry
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
-from hybridize.library.keras.drawn import keep_applied, note_applied, note_reapplied, run_applied
-from hybridize.library.keras.growth import add_layer, begin, doubtful
+from hybridize.library.keras.calling import call_layer, call_library_model, call_sequence, holds, is_symbolic
+from hybridize.library.keras.drawn import keep_applied
+from hybridize.library.keras.growth import add_layer, begin
 from hybridize.library.keras.hooks import run_weight_hook
 from hybridize.library.keras.kinds import as_kind
-from hybridize.library.keras.modes import implied_training, outer_training, takes_training
 from hybridize.library.keras.settings import (
-    cast_inputs,
-    entered,
     float_of_inputs,
     global_float,
     init_layer,
@@ -62,180 +58,6 @@ def nothing(call: Call) -> Value:
     return NONE_V
 
 
-def receiver_value(call: Call) -> Value:
-    """A rule for what returns its receiver."""
-    return call.receiver.value if call.receiver is not None else BOTTOM
-
-
-#: A structure of inputs is looked into so deeply.
-_DEPTH: Final = 4
-
-
-def is_symbolic(call: Call, value: Value) -> bool:
-    """Whether a value holds Keras symbolic tensors, in a structure or not.
-
-    Level by level, and each container once: a project's lists of lists reach one another by many ways.
-    """
-    seen: set[Container | Tup] = set()
-    level = [value]
-    for depth in range(_DEPTH + 1):
-        deeper: list[Value] = []
-        while level:
-            for obj in level.pop():
-                if isinstance(obj, Tensor):
-                    if obj.kind == SYMBOLIC:
-                        return True
-                elif isinstance(obj, Tup):
-                    if obj not in seen:
-                        seen.add(obj)
-                        level += obj.items
-                elif isinstance(obj, Container) and depth < _DEPTH and obj not in seen:
-                    seen.add(obj)
-                    deeper += call.engine.heap.cells_of(call.frame, obj)
-        level = deeper
-    return False
-
-
-def input_shape(call: Call, value: Value, depth: int = 0) -> Value:
-    """The shape that `build` receives."""
-    if depth > 3:
-        return unknown("an input shape").value
-    result = BOTTOM
-    for obj in value:
-        if isinstance(obj, Tensor):
-            result = join(result, shape_value(obj.shape))
-        elif isinstance(obj, Tup):
-            result = join(result, tup([input_shape(call, item, depth + 1) for item in obj.items]).value)
-        elif isinstance(obj, Container) and obj.kind == "list":
-            result = join(
-                result, call.list_of(input_shape(call, call.elements(obj.value), depth + 1), "list", "input shapes")
-            )
-    return result or unknown("an input shape").value
-
-
-def call_layer(call: Call, how: How = How.KERAS) -> Value:
-    """`layer(x)`: `build` first, once, then `call` on converted inputs; `how`: those inside a functional model."""
-    obj = call.receiver
-    assert obj is not None
-    args = cast_inputs(call, call.args)
-    if isinstance(obj, Inst):
-        if args:
-            call.method(obj, "build", input_shape(call, args[0]), how=How.BUILD)
-        found = call.engine.attributes.find_method(call.frame, obj, "call")
-        if found:
-            return _call_project_layer(call, found, args)
-        if "keras.Sequential" in registry.mro_names(obj):
-            return call_sequence(call, obj, args)
-        outputs = call.read(obj.cell("$outputs"))
-        if outputs:
-            return _call_functional(call, obj, outputs, how)
-    kind = SYMBOLIC if any(is_symbolic(call, value) for value in args) else DENSE
-    return tensor(kind).value
-
-
-def _call_project_layer(call: Call, method: Value, args: list[Value]) -> Value:
-    """Runs a project's `call`. On symbolic inputs Keras traces it with graph tensors and makes the result symbolic."""
-    symbolic = any(is_symbolic(call, value) for value in (*args, *call.kwargs.values()))
-    if symbolic:
-        call.effect("symbolic_call", "a functional model")
-    mode = implied_training(call, method, args, symbolic=symbolic)
-    kwargs = {**call.kwargs, "training": mode} if mode else call.kwargs
-    if symbolic and isinstance(call.receiver, Inst):
-        named = {name: as_kind(call, value, DENSE) for name, value in call.kwargs.items()}
-        note_applied(call, call.receiver, [as_kind(call, value, DENSE) for value in args], named)
-    return call_inside(call, method, args, kwargs, call.rest)
-
-
-def _call_functional(call: Call, model: Inst | LibInst, outputs: Value, how: How) -> Value:
-    """Calls a functional model: the project's layers in it run again, unless it becomes part of another one."""
-    if any(is_symbolic(call, value) for value in call.args):
-        note_reapplied(call, model)
-    else:
-        run_applied(call, model, how)
-    return concrete(call, outputs)
-
-
-def call_inside(
-    call: Call, func: Value, args: list[Value], kwargs: Mapping[str, Value] | None = None, rest: Value = BOTTOM
-) -> Value:
-    """Calls what a layer runs: where the layer is given symbolic tensors, that is given graph tensors."""
-    engine, frame, pos = call.engine, call.frame, call.pos
-    named = kwargs or {}
-    if not any(is_symbolic(call, value) for value in (*args, *named.values())):
-        return engine.calls.call_value(frame, pos, func, args, named, How.KERAS, rest)
-    traced = [as_kind(call, value, DENSE) for value in args]
-    named = {name: as_kind(call, value, DENSE) for name, value in named.items()}
-    return as_kind(call, engine.calls.call_value(frame, pos, func, traced, named, How.KERAS, rest), SYMBOLIC)
-
-
-def concrete(call: Call, value: Value) -> Value:
-    """Symbolic outputs as the tensors that calling a functional model gives: as many examples as the input has."""
-    kind = SYMBOLIC if any(is_symbolic(call, v) for v in call.args) else DENSE
-    return as_kind(call, value, kind, batch_size(call, call.args[0] if call.args else BOTTOM))
-
-
-def batch_size(call: Call, value: Value, depth: int = 0) -> Dim:
-    """The first dim that all tensors of an input have; just dynamic where they differ."""
-    found: set[Dim] = set()
-    for obj in value:
-        if isinstance(obj, Tensor):
-            found.add(obj.shape[0] if obj.shape else DYNAMIC)
-        elif isinstance(obj, Tup) and depth < 3:
-            found |= {batch_size(call, item, depth + 1) for item in obj.items}
-        elif isinstance(obj, Container) and depth < 3:
-            found.add(batch_size(call, call.values(obj), depth + 1))
-        else:
-            return DYNAMIC
-    return found.pop() if len(found) == 1 else DYNAMIC
-
-
-def call_sequence(call: Call, obj: Inst | LibInst, args: list[Value]) -> Value:
-    """Calls the layers of a `Sequential` one after the other."""
-    kind = SYMBOLIC if args and is_symbolic(call, args[0]) else DENSE
-    with entered(obj) as first:
-        if not first:
-            return tensor(kind).value  # it holds itself, as far as we can tell
-        result = BOTTOM
-        for group in call.read(obj.cell("$layers")):
-            result = join(result, _call_layers(call, group, args[0] if args else BOTTOM, kind))
-    return result or tensor(kind).value
-
-
-def _call_layers(call: Call, group: Obj, value: Value, kind: str) -> Value:
-    skipped: Collection[int] = ()
-    if isinstance(group, Tup):
-        steps = list(group.items)
-    elif isinstance(group, Container) and call.is_exact(group):
-        steps = [call.read(c) for c in list(group.fields.values())]
-        skipped = doubtful(group)
-    elif isinstance(group, (Inst, LibInst)):
-        steps = [group.value]  # one layer, where a list of them is expected: nothing that can be iterated over
-    else:
-        step = call.elements(group.value)
-        call.call(step, value, how=How.KERAS)
-        call.call(step, tensor(kind).value, how=How.KERAS)
-        return tensor(kind).value
-    mode = call.kwargs.get("training") or outer_training(call.frame)
-    for place, step in enumerate(steps):
-        if step and all(isinstance(o, Tensor) for o in step):
-            continue  # an `Input`
-        if step and value:
-            kwargs = {"training": mode} if mode and _forwards(call, step) else {}
-            result = call.call(step, value, how=How.KERAS, **kwargs)
-            value = join(value, result) if place in skipped else result
-    return value
-
-
-def _forwards(call: Call, layer: Value) -> bool:
-    """Whether a layer of a `Sequential` can be told its mode."""
-    for obj in layer:
-        if isinstance(obj, LibInst) and _holds(call, obj, "$layers"):
-            return True
-        if isinstance(obj, Inst) and takes_training(call.engine.attributes.find_method(call.frame, obj, "call")):
-            return True
-    return False
-
-
 def _build(call: Call) -> Value:
     """`layer.build(input_shape)`: a library layer is built on that shape, a model is called on a symbolic tensor."""
     obj = call.receiver
@@ -252,9 +74,9 @@ def _build(call: Call) -> Value:
         return NONE_V
     traced = _placeholder(call, shape)
     if isinstance(obj, LibInst):
-        if _holds(call, obj, "$layers"):
+        if holds(call, obj, "$layers"):
             call_sequence(call, obj, [as_kind(call, traced, SYMBOLIC)])
-        elif not _holds(call, obj, "$outputs"):
+        elif not holds(call, obj, "$outputs"):
             call.write(obj.cell("$built"), traced)
     elif "keras.Sequential" in registry.mro_names(obj):
         call_sequence(call, obj, [as_kind(call, traced, SYMBOLIC)])
@@ -278,7 +100,7 @@ def _shapes(call: Call, given: Value) -> list[Value]:
     if isinstance(obj, Tup):
         items = list(obj.items)
     elif isinstance(obj, Container) and obj.kind == "list" and call.is_exact(obj):
-        items = [call.read(cell) for cell in list(obj.fields.values())]
+        items = call.read_all(obj)
     is_several = bool(items) and all(v and all(isinstance(o, (Tup, Container)) for o in v) for v in items)
     return items if is_several else []
 
@@ -364,32 +186,11 @@ def _pop(call: Call) -> Value:
     return NONE_V
 
 
-def call_library_model(call: Call, how: How = How.KERAS) -> Value:
-    """Calls a functional model or a `Sequential`."""
-    obj = call.receiver
-    assert isinstance(obj, LibInst)
-    outputs = call.field(obj, "$outputs")
-    if outputs:
-        return _call_functional(call, obj, outputs, how)
-    layers = call.field(obj, "$layers")
-    args = cast_inputs(call, call.args)
-    if layers:
-        return call_sequence(call, obj, args)
-    return tensor(SYMBOLIC if any(is_symbolic(call, v) for v in args) else DENSE).value
-
-
-def _holds(call: Call, obj: LibInst, name: str) -> bool:
-    """Whether an object has a field; the frame runs again when it gets it."""
-    if name not in obj.fields:
-        call.read(obj.absent(name))
-    return name in obj.fields
-
-
 def _call_any(call: Call) -> Value:
     obj = call.receiver
     if isinstance(obj, Inst):
         return call_layer(call)
-    if isinstance(obj, LibInst) and (_holds(call, obj, "$outputs") or _holds(call, obj, "$layers")):
+    if isinstance(obj, LibInst) and (holds(call, obj, "$outputs") or holds(call, obj, "$layers")):
         return call_library_model(call)
     symbolic = any(is_symbolic(call, v) for v in call.args)
     return tensor(SYMBOLIC if symbolic else DENSE).value
@@ -481,10 +282,6 @@ def _class_config(call: Call) -> Value:
     return made.value
 
 
-def _symbolic_or_dense(call: Call) -> Value:
-    return tensor(SYMBOLIC if is_symbolic(call, call.every()) else DENSE).value
-
-
 def _functional_output(call: Call) -> Value:
     obj = call.receiver
     outputs = call.read(obj.cell("$outputs")) if isinstance(obj, (LibInst, Inst)) else BOTTOM
@@ -523,10 +320,6 @@ def _get_layer(call: Call) -> Value:
     return call.made("keras.layers.Layer").value
 
 
-def _backend(call: Call) -> Value:
-    return _symbolic_or_dense(call)
-
-
 LAYER_PROPERTIES: Final[dict[str, Rule]] = {
     **dict.fromkeys(TRAINABLE, trainable_weights),
     **dict.fromkeys(FIXED, fixed_weights),
@@ -550,7 +343,7 @@ LAYER_PROPERTIES: Final[dict[str, Rule]] = {
 _LAYER_METHODS: Final[dict[str, Spec]] = {
     "__init__": Spec(nothing),
     "build": Spec(_build),
-    "call": Spec(_symbolic_or_dense, op=True),
+    "call": Spec(lambda call: tensor(SYMBOLIC if is_symbolic(call, call.every()) else DENSE).value, op=True),
     "__call__": Spec(_call_any, op=True),
     "add_weight": Spec(_add_weight),
     "add_variable": Spec(_add_weight),

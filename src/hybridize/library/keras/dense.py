@@ -47,10 +47,6 @@ def _dense_weights(it: LayerCall) -> Weights:
     return found
 
 
-def _embedding_shape(it: LayerCall) -> Shape:
-    return (*it.x.known, it.settings.dim("output_dim"))
-
-
 def _embedding_weights(it: LayerCall) -> Weights:
     return {"embeddings": (it.settings.dim("input_dim"), it.settings.dim("output_dim"))}
 
@@ -122,10 +118,6 @@ def _activation_value(it: LayerCall) -> Value:
     return made
 
 
-def _dense_value(it: LayerCall) -> Value:
-    return activated(it, single(it, _dense_shape, "compute", True))
-
-
 def _axes(it: LayerCall) -> list[int]:
     rank = it.x.rank
     axes = it.settings.integers("axis") or (-1,)
@@ -191,12 +183,12 @@ def _activation_property(call: Call) -> Value:
 
 CLASSES: Final[dict[str, ClassSpec]] = {
     "keras.layers.Dense": layer_value(
-        _dense_value,
+        lambda it: activated(it, single(it, _dense_shape, "compute", True)),
         _dense_weights,
         properties=normal("kernel bias", _dense_weights, "units use_bias") | {"activation": _activation_property},
     ),
     "keras.layers.Embedding": layer(
-        _embedding_shape,
+        lambda it: (*it.x.known, it.settings.dim("output_dim")),
         "compute",
         _embedding_weights,
         ragged=True,

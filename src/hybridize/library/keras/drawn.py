@@ -43,7 +43,7 @@ def keep_applied(call: Call, model: Inst | LibInst) -> None:
             call.write(model.cell(name), value)
             call.write(model.cell(_APPLIED), literal(name).value)
         for _, callee in list(frame.calls):
-            if callee not in frames and len(frames) < _FRAMES and callee.code.kind != "module":
+            if callee not in frames and len(frames) < _FRAMES and not callee.code.is_module:
                 frames[callee] = None
                 todo.append(callee)
 

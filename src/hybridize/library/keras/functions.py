@@ -5,7 +5,6 @@ The two releases promote integers, Python values and arrays differently; the dty
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.objects import Value, literal, prim, tensor, tup
@@ -111,10 +110,6 @@ def agreement(operands: list[Operand]) -> str | None:
 def own_float(a: Args) -> str | None:
     """The dtype that is asked for, else the default float."""
     return a.dtype("dtype", default=float_of_inputs(a.call))
-
-
-def _shifted_axis(name: str = "axis", default: int = -1) -> Callable[[Args], int]:
-    return lambda a: a.integer(name, default=default) if a.given(name) else default
 
 
 def _concatenate(a: Args) -> Value:

@@ -98,7 +98,7 @@ def layer_value(value: LayerValue, weights: WeightRule | None = None, **more: An
 
     def called(call: Call) -> Value:
         if isinstance(call.receiver, Inst) and call.engine.attributes.find_method(call.frame, call.receiver, "call"):
-            from hybridize.library.keras.core import call_layer
+            from hybridize.library.keras.calling import call_layer
 
             return call_layer(call)
         return run(call)

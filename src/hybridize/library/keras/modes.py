@@ -42,6 +42,6 @@ def takes_training(method: Value, given: int = 0) -> bool:
         if code is None:
             continue
         for i, param in enumerate(code.params):
-            if param.kind == "kwargs" or (param.name == "training" and i > given):
+            if param.is_kwargs or (param.name == "training" and i > given):
                 return True
     return False

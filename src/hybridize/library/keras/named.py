@@ -55,12 +55,8 @@ def activations(given: Value) -> Value:
     return result
 
 
-def _activation(call: Call) -> Value:
-    return activations(call.arg(0))
-
-
 FUNCTIONS: Final[dict[str, Spec]] = {
-    "keras.activations.get": Spec(_activation),
+    "keras.activations.get": Spec(lambda call: activations(call.arg(0))),
     "keras.initializers.get": Spec(_by_name("an initializer")),
     "keras.regularizers.get": Spec(_by_name("a regularizer")),
     "keras.constraints.get": Spec(_by_name("a constraint")),

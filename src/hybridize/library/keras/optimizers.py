@@ -84,10 +84,6 @@ def _rate(call: Call) -> Value:
     return (join(kept, rate) if len(kept) < len(stored) else kept) or rate
 
 
-def _iterations(call: Call) -> Value:
-    return tensor("variable", "int64", ()).value
-
-
 _OPTIMIZER: Final = {
     "apply_gradients": Spec(_apply, op=True),
     "apply": Spec(_apply, op=True),
@@ -116,7 +112,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         properties={
             "learning_rate": _rate,
             "lr": _rate,
-            "iterations": _iterations,
+            "iterations": lambda call: tensor("variable", "int64", ()).value,
             "variables": lambda call: call.list_of(tensor("variable").value, "list", "variables"),
         },
         assigned=frozenset({"learning_rate", "lr", "iterations"}),

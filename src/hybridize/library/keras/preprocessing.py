@@ -149,14 +149,10 @@ def _nothing(call: Call) -> Value:
     return NONE.value
 
 
-def _vocabulary(call: Call) -> Value:
-    return call.list_of(STR_V, "list", "vocabulary")
-
-
 _ADAPT: Final[dict[str, Spec]] = {
     "adapt": Spec(_nothing, effects=("eager_only", "mutate")),
     "set_vocabulary": Spec(_nothing, effects=("eager_only", "mutate")),
-    "get_vocabulary": Spec(_vocabulary, effects=("eager_only",)),
+    "get_vocabulary": Spec(lambda call: call.list_of(STR_V, "list", "vocabulary"), effects=("eager_only",)),
     "vocabulary_size": Spec(lambda call: INT_V),
     "reset_state": Spec(_nothing),
     "update_state": Spec(_nothing),

@@ -9,7 +9,7 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, Container, Inst, LibInst, Lit, Obj, Tensor, Tup, Value, tensor, tup
 from hybridize.domain.tensors import DENSE, DYNAMIC, SYMBOLIC, Dim, Shape
 from hybridize.library.convert import dim_of, dim_value
-from hybridize.library.keras.core import call_inside
+from hybridize.library.keras.calling import call_inside
 from hybridize.library.keras.dense import normal
 from hybridize.library.keras.models import LayerValue, layer_value
 from hybridize.library.keras.settings import LayerCall, Settings, cast_inputs, entered, layer_class
@@ -168,7 +168,7 @@ def _initial(it: LayerCall, sizes: Value, batch: Dim, dtype: str | None) -> Valu
         if isinstance(obj, Tup) and obj.kind == "tuple":
             return tup([tensor(DENSE, dtype, (batch, dim_of(item))).value for item in obj.items]).value
         if isinstance(obj, Container) and obj.kind == "list" and it.call.engine.cells.is_exact(it.call.frame, obj):
-            items = [it.call.read(c) for c in list(obj.fields.values())]
+            items = it.call.read_all(obj)
             return tup([tensor(DENSE, dtype, (batch, dim_of(item))).value for item in items]).value
     return it.call.list_of(tensor(DENSE, dtype).value, "list", "initial states")
 
@@ -255,7 +255,7 @@ def _bidirectional(it: LayerCall) -> Value:
     if isinstance(obj, Tensor):
         return _merged(it, obj, mode)
     if isinstance(obj, Container) and obj.exact:
-        values = [it.call.read(c) for c in list(obj.fields.values())]
+        values = it.call.read_all(obj)
         (first,) = values[0] if len(values[0]) == 1 else (None,)
         if isinstance(first, Tensor) and mode is not None:
             return _list(it, [_merged(it, first, mode), *values[1:], *values[1:]], "both states")

@@ -227,7 +227,7 @@ def _is_certain(frame: Any, pos: int, depth: int = 0) -> bool:
     """Whether a call belongs to every run: no branch, loop or handler is around it, nor around its function's calls."""
     code = frame.code
     certain = pos in {i.position for i in code.body if isinstance(i, ir.Call)}
-    if code.kind == "module":
+    if code.is_module:
         return certain or pos in _main_calls(code.body)
     callers = [key for key in frame.incoming if key[0] is not None]
     return certain and depth < 4 and bool(callers) and all(_is_certain(caller, at, depth + 1) for caller, at in callers)

@@ -38,14 +38,6 @@ def _matrix(call: Call) -> Value:
     return tensor(NDARRAY, "float64", (UNRESOLVED, UNRESOLVED)).value
 
 
-def _split_words(call: Call) -> Value:
-    return call.list_of(STR_V, "list", "words")
-
-
-def _from_json(call: Call) -> Value:
-    return keep_arguments(call, _TOKENIZER).value
-
-
 def _scope(call: Call) -> Value:
     return call.made("tf.name_scope").value
 
@@ -53,8 +45,8 @@ def _scope(call: Call) -> Value:
 FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.backend.name_scope": Spec(_scope),
     "keras.name_scope": Spec(_scope),
-    "keras.preprocessing.text.tokenizer_from_json": Spec(_from_json),
-    "keras.preprocessing.text.text_to_word_sequence": Spec(_split_words),
+    "keras.preprocessing.text.tokenizer_from_json": Spec(lambda call: keep_arguments(call, _TOKENIZER).value),
+    "keras.preprocessing.text.text_to_word_sequence": Spec(lambda call: call.list_of(STR_V, "list", "words")),
     "keras.preprocessing.text.one_hot": Spec(lambda call: call.list_of(_NUMBER, "list", "numbers")),
     "keras.preprocessing.text.hashing_trick": Spec(lambda call: call.list_of(_NUMBER, "list", "numbers")),
     "keras.datasets.imdb.get_word_index": Spec(_index("words", _NUMBER), effects=("io",)),

@@ -29,7 +29,8 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, UNRESOLVED, Dim
 from hybridize.library.keras.batches import batch_dim, batch_of, run_mode
 from hybridize.library.keras.callbacks import run_callbacks
-from hybridize.library.keras.core import batch_size, call_layer, call_library_model, nothing
+from hybridize.library.keras.calling import batch_size, call_layer, call_library_model
+from hybridize.library.keras.core import nothing
 from hybridize.library.keras.losses import seen_dtype
 from hybridize.library.keras.modes import takes_training
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
@@ -250,10 +251,6 @@ def _metric_call(call: Call) -> Value:
     return _SCALAR
 
 
-def _update_state(call: Call) -> Value:
-    return NONE_V
-
-
 def _made(name: str) -> Rule:
     """An attribute that is an instance of a library class."""
     return lambda call: call.made(name).value
@@ -266,7 +263,7 @@ def _compiled_optimizer(call: Call) -> Value:
 
 
 _METRIC: Final = {
-    "update_state": Spec(_update_state, op=True),
+    "update_state": Spec(lambda call: NONE_V, op=True),
     "result": Spec(lambda call: _SCALAR, op=True),
     "reset_state": Spec(nothing),
     "reset_states": Spec(nothing),

@@ -49,10 +49,6 @@ def _array_shape(a: Args) -> Shape:
     return a.nth(0).shape
 
 
-def _full_dtype(a: Args) -> str | None:
-    return a.dtype("dtype") if a.given("dtype") else a.nth(1).dtype
-
-
 def _full_shape(a: Args) -> Shape:
     shape = shaping.dims_at(0, "shape")(a)
     if a.nth(1).shape is None:
@@ -114,16 +110,8 @@ def _einsum_dtype(a: Args) -> str | None:
     return combined([a.operand(v) for v in a.call.args[1:]])
 
 
-def _where_dtype(a: Args) -> str | None:
-    return combined([a.nth(1), a.nth(2)])
-
-
 def _float_pair(a: Args) -> str | None:
     return floating(both(a))
-
-
-def _divided_pair(a: Args) -> str | None:
-    return divided(both(a))
 
 
 def _shift(a: Args) -> str | None:
@@ -193,7 +181,7 @@ def _elementwise(parts: dict[str, Part]) -> None:
     _add(parts, _ARITHMETIC, _no_bool(both), pair)
     _add(parts, "maximum minimum bitwise_and bitwise_or bitwise_xor multiply add", both, pair)
     _add(parts, "power", _power_dtype, pair)
-    _add(parts, "divide true_divide", _divided_pair, pair)
+    _add(parts, "divide true_divide", lambda a: divided(both(a)), pair)
     _add(parts, "arctan2 hypot logaddexp logaddexp2 nextafter heaviside float_power", _float_pair, pair)
     _add(parts, "gcd lcm left_shift right_shift", _shift, pair)
 
@@ -218,7 +206,7 @@ def _making(parts: dict[str, Part]) -> None:
     _add(parts, "zeros ones empty", lambda a: a.dtype("dtype", default="float64"), shaping.dims_at(0, "shape"))
     _add(parts, "zeros_like ones_like empty_like", _like_dtype, _full_like)
     _add(parts, "full_like", _like_dtype, _full_like)
-    _add(parts, "full", _full_dtype, _full_shape)
+    _add(parts, "full", lambda a: a.dtype("dtype") if a.given("dtype") else a.nth(1).dtype, _full_shape)
     _add(parts, "array asarray asanyarray", _array_dtype, _array_shape)
     _add(
         parts,
@@ -353,7 +341,7 @@ def _nonzero(a: Args) -> Value:
 def _where(a: Args) -> Value:
     if len(a.call.args) == 1 and not a.call.kwargs:
         return _nonzero(a)
-    dtype, shape = sure(_where_dtype, a), sure(shaping.where, a)
+    dtype, shape = sure(lambda a: combined([a.nth(1), a.nth(2)]), a), sure(shaping.where, a)
     return a.result(dtype, shape)
 
 

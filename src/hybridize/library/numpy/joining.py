@@ -102,16 +102,12 @@ def _dstack(a: Args, shapes: list[Shape]) -> Shape:
     return concatenated(deep, 2)
 
 
-def _column_stack(a: Args, shapes: list[Shape]) -> Shape:
-    return concatenated([s if len(s) > 1 else (*s, 1) for s in _known(shapes)], 1)
-
-
 concatenate: Final = _over(_concatenate)
 stack: Final = _over(_stack)
 vstack: Final = _over(_vstack)
 hstack: Final = _over(_hstack)
 dstack: Final = _over(_dstack)
-column_stack: Final = _over(_column_stack)
+column_stack: Final = _over(lambda a, shapes: concatenated([s if len(s) > 1 else (*s, 1) for s in _known(shapes)], 1))
 
 
 def dot(a: Args) -> Shape:

@@ -67,7 +67,7 @@ def _of_sequence(name: str, call: Call) -> Shape:
 
 
 def _of_numbers(name: str, call: Call) -> Shape:
-    consts = [call.constant(i, "") for i in range(len(call.args))]
+    consts = call.constants()
     if not all(isinstance(c, (int, float)) and abs(c) < _MOST for c in consts):
         return None
     try:

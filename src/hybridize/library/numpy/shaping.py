@@ -9,7 +9,7 @@ from math import ceil
 from hybridize.domain.objects import NONE, Lit, Value
 from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.arithmetic import broadcast
-from hybridize.library.operands import INFER, Args, Impossible, ShapeRule, Unsure
+from hybridize.library.operands import Args, Impossible, ShapeRule, Unsure
 from hybridize.library.shapes import (
     axis_of,
     broadcast_all,
@@ -288,11 +288,6 @@ def eye(a: Args) -> Shape:
     return (rows, count_at(a, "M") if a.given("M") else rows)
 
 
-def tri(a: Args) -> Shape:
-    """The shape that `tri` gives."""
-    return eye(a)
-
-
 def vander(a: Args) -> Shape:
     """The shape that `vander` gives."""
     size = product_of(a.nth(0).known)
@@ -365,10 +360,3 @@ def sections(
 def unknown_size(a: Args) -> Shape:
     """One dim that depends on the data."""
     return (DYNAMIC,)
-
-
-def size_dims(a: Args) -> Shape:
-    """The `size` of random draws: nothing gives a scalar."""
-    if not a.given("size"):
-        raise Unsure
-    return tuple(UNRESOLVED if d == INFER else d for d in a.dims("size"))

@@ -67,7 +67,7 @@ def _fire(call: Call) -> Value:
         if isinstance(obj, Class):
             call.call(obj.value)
             continue
-        params = [p for p in getattr(code, "params", ()) if not p.has_default and p.kind not in ("varargs", "kwargs")]
+        params = [p for p in getattr(code, "params", ()) if not p.has_default and not p.is_starred]
         call.call(obj.value, *[SCALAR_V] * len(params))
     return NONE_V
 

@@ -77,10 +77,6 @@ def _map(call: Call) -> Value:
     )
 
 
-def _map_async(call: Call) -> Value:
-    return _future(call, call.list_of(_mapped(call)))
-
-
 def _starmap(call: Call) -> Value:
     result = BOTTOM
     for row in call.elements(call.arg(1, "iterable")):
@@ -124,10 +120,6 @@ def remembered(call: Call, name: str, result: Value) -> Value:
 def _joblib(call: Call) -> Value:
     """`Parallel(n)(delayed(f)(x) for x in xs)`: the results of the delayed calls, made when they are built."""
     return call.list_of(call.elements(call.arg(0)))
-
-
-def _async_all(call: Call) -> Value:
-    return tup(call.args).value if not call.rest else call.list_of(call.every())
 
 
 def _delegated(call: Call) -> Value:
@@ -183,7 +175,7 @@ _POOL: Final = ClassSpec(
     methods={
         **methods("map imap imap_unordered", _map, "io"),
         **methods("starmap starmap_async", _starmap, "io"),
-        **methods("map_async", _map_async, "io"),
+        **methods("map_async", lambda call: _future(call, call.list_of(_mapped(call))), "io"),
         **methods("apply apply_async", _apply, "io"),
         **methods("close join terminate", nothing, "io"),
         "__enter__": Spec(itself),
@@ -235,7 +227,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "concurrent.futures.wait": Spec(lambda call: tup([call.arg(0), call.arg(0)]).value),
     "asyncio.run": Spec(same, effects=("state",)),
     **table("asyncio", "create_task ensure_future wait_for shield", same),
-    "asyncio.gather": Spec(_async_all),
+    "asyncio.gather": Spec(lambda call: tup(call.args).value if not call.rest else call.list_of(call.every())),
     "asyncio.sleep": Spec(lambda call: call.arg(1, "result", NONE_V), effects=("clock",)),
     **table("asyncio", "get_event_loop new_event_loop get_running_loop", instance("asyncio.AbstractEventLoop")),
     "asyncio.set_event_loop": Spec(nothing, effects=("state",)),

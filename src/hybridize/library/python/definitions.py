@@ -288,10 +288,6 @@ def _module(call: Call) -> Value:
     return made.value
 
 
-def _new_type(call: Call) -> Value:
-    return bounded(pass_through(), [call.arg(1, "tp")], call.frame.module)
-
-
 def _type_variable(call: Call) -> Value:
     """A `TypeVar`: what is annotated with it is of its bound, or of one of its constraints."""
     made = instance("typing.TypeVar")(call)
@@ -374,7 +370,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
             | table(module, "dataclass_transform", decorator_factory)
             | table(module, "ParamSpec TypeVarTuple", instance("typing.TypeVar"))
             | table(module, "TypeVar", _type_variable)
-            | table(module, "NewType", _new_type)
+            | table(module, "NewType", lambda call: bounded(pass_through(), [call.arg(1, "tp")], call.frame.module))
             | table(module, "get_type_hints get_origin get_args", opaque)
             | table(module, "assert_never", nothing)
         ).items()

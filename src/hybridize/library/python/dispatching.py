@@ -114,7 +114,7 @@ def _dispatch(call: Call) -> Value:
 
 def _named(call: Call) -> Value:
     name = next((o.code.name for o in call.arg(0) if isinstance(o, Func)), "")
-    if not name or call.frame.code.kind == "class":
+    if not name or call.frame.code.is_class:
         return decorator(call)
     made = call.engine.cells.shared(
         call.frame, (DISPATCHER, name), lambda frame: call.engine.cells.library_instance(frame, 0, DISPATCHER)

@@ -184,10 +184,6 @@ def _view(call: Call) -> Value:
     return call.arg(0)
 
 
-def _callable(call: Call) -> Value:
-    return BOOL_V
-
-
 _NOTHING: Final = give(NONE_V)
 
 
@@ -201,7 +197,7 @@ _RULES: Final[dict[str, Rule]] = {
     "super": _super,
     "isinstance": _isinstance,
     "issubclass": give(BOOL_V),
-    "callable": _callable,
+    "callable": lambda call: BOOL_V,
     "property": _property,
     "staticmethod": _wrap("staticmethod"),
     "classmethod": _wrap("classmethod"),

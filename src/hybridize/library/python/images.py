@@ -50,10 +50,6 @@ def _drawn(call: Call) -> Value:
     return call.arg(0, "img") or ARRAY_V
 
 
-def _from_array(call: Call) -> Value:
-    return _image(call)
-
-
 def _point(call: Call) -> Value:
     call_back(call, call.arg(0), INT_V)
     return _image(call)
@@ -167,7 +163,7 @@ _MODULES: Final = ("matplotlib.pyplot", "pylab", "matplotlib.pylab")
 FUNCTIONS: Final[dict[str, Spec]] = {
     # PIL
     "PIL.Image.open": Spec(_image, effects=("io",)),
-    **table("PIL.Image", "new fromarray frombytes frombuffer merge blend composite alpha_composite", _from_array),
+    **table("PIL.Image", "new fromarray frombytes frombuffer merge blend composite alpha_composite", _image),
     "PIL.Image.register_open": Spec(nothing, effects=("state",)),
     **table(
         "PIL.ImageOps",

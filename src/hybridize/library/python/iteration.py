@@ -243,14 +243,6 @@ def _property(call: Call) -> Value:
     return wrapper("property", call.arg(0, "func"), BOTTOM, BOTTOM, "cached").value
 
 
-def _update_wrapper(call: Call) -> Value:
-    return call.arg(0, "wrapper")
-
-
-def _key_function(call: Call) -> Value:
-    return later("functools.cmp_to_key.__call__", {"compare": call.arg(0)})
-
-
 def _compare_key(call: Call) -> Value:
     call_back(call, call.kwargs.get("compare", BOTTOM), call.arg(0), call.arg(0))
     return call.arg(0)
@@ -333,7 +325,7 @@ _RULES: Final[dict[str, Rule]] = {
     "functools.reduce": _reduce,
     "functools.wraps": lambda call: pass_through(),
     "functools.wraps.__call__": same,
-    "functools.update_wrapper": _update_wrapper,
+    "functools.update_wrapper": lambda call: call.arg(0, "wrapper"),
     "functools.lru_cache": _cache,
     "functools.cache": _cache,
     "functools.singledispatch": _singledispatch,
@@ -341,7 +333,7 @@ _RULES: Final[dict[str, Rule]] = {
     "functools.singledispatchmethod": _singledispatch_method,
     "functools.cached_property": _property,
     "functools.total_ordering": same,
-    "functools.cmp_to_key": _key_function,
+    "functools.cmp_to_key": lambda call: later("functools.cmp_to_key.__call__", {"compare": call.arg(0)}),
     "functools.cmp_to_key.__call__": _compare_key,
     "heapq.heappush": _push,
     "heapq.heappop": _pop,

@@ -57,7 +57,7 @@ def _math(kind: str) -> Rule:
         if note_eager_only(call, every):
             return prim(kind, True).value
         name = call.name.rpartition(".")[2]
-        consts = [call.constant(i, "") for i in range(len(call.args))]
+        consts = call.constants()
         if consts and name in _FOLDED and not call.kwargs and not call.rest and all(map(_foldable, consts)):
             try:
                 return literal(getattr(math, name)(*consts)).value

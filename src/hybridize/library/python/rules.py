@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from hybridize.domain.calls import How
@@ -24,7 +24,6 @@ from hybridize.domain.objects import (
     Lib,
     LibInst,
     Lit,
-    Obj,
     Prim,
     Tensor,
     Tup,
@@ -43,7 +42,6 @@ BYTES_V: Final = prim("bytes").value
 COMPLEX_V: Final = prim("complex").value
 ARRAY_V: Final = tensor(NDARRAY).value
 STRINGS_V: Final = stream("tuple", STR_V).value
-NUMBERS_V: Final = stream("tuple", FLOAT_V).value
 #: A value that a user or a file chooses: some primitive, never a tensor.
 SCALAR_V: Final = join(join(join(INT_V, FLOAT_V), join(STR_V, BOOL_V)), NONE_V)
 
@@ -85,11 +83,6 @@ def listed(element: Value) -> Rule:
 def iterator_of(call: Call, element: Value, tag: str = "iterator") -> Value:
     """A fresh one-shot iterator: it has a site, so that advancing one from outside can be told from a local one."""
     return call.list_of(element, "iterator", tag)
-
-
-def iterating(element: Value) -> Rule:
-    """A rule that gives a fresh iterator over such elements."""
-    return lambda call: iterator_of(call, element)
 
 
 def instance(cls: str, **fields: Value) -> Rule:
@@ -209,7 +202,7 @@ def unpacked(call: Call, value: Value) -> list[Value]:
         if isinstance(obj, Tup):
             return list(obj.items)
         if isinstance(obj, Container) and obj.kind == "list" and call.is_exact(obj):
-            return [call.read(cell) for cell in list(obj.fields.values())]
+            return call.read_all(obj)
     element = call.elements(value)
     return [element] if element else []
 
@@ -284,8 +277,3 @@ def note_eager_only(call: Call, value: Value) -> bool:
     for obj in found:
         call.effect("eager_only", f"{call.name}()", obj)
     return bool(found)
-
-
-def first_of(values: Iterable[Obj]) -> Obj | None:
-    """One object, always the same one, of several."""
-    return min(values, key=repr, default=None)

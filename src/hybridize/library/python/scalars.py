@@ -110,7 +110,7 @@ def _added_up(call: Call, total: Value, items: list[Value]) -> Value:
 def _folded(call: Call, name: str, obj: Lit) -> Value | None:
     if name == "sum":
         return None
-    consts = [call.constant(i, "") for i in range(len(call.args))]
+    consts = call.constants()
     if len(consts) > 1 and all(isinstance(c, (int, float)) for c in consts):
         made = literal((min if name == "min" else max)(consts)).value
         return varying(made) if any(isinstance(o, Lit) and o.varies for v in call.args for o in v) else made

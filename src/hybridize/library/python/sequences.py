@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.calls import How
+from hybridize.domain.identity import intern_obj
 from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import (
     BOTTOM,
@@ -21,7 +22,6 @@ from hybridize.domain.objects import (
     Unknown,
     Value,
     counter,
-    intern_obj,
     literal,
     prim,
     stream,
@@ -73,7 +73,7 @@ def _length(call: Call, obj: Obj) -> Value:
 
 
 def _range(call: Call) -> Value:
-    consts = [call.constant(i, "") for i in range(len(call.args))]
+    consts = call.constants()
     if consts and all(isinstance(c, int) for c in consts) and not call.kwargs:
         try:
             values = range(*consts)
@@ -148,7 +148,7 @@ def known_items(call: Call, value: Value) -> list[Value] | None:
     if isinstance(obj, Tup):
         return list(obj.items)
     if isinstance(obj, Container) and obj.kind in ("list", "generator") and call.is_exact(obj):
-        return [call.read(c) for c in list(obj.fields.values())]
+        return call.read_all(obj)
     if isinstance(obj, Stream) and obj.bounds is not None and len(obj.bounds) <= 4 * MAX_ROWS:
         return [counter(i).value for i in obj.bounds]
     return None
@@ -292,7 +292,7 @@ def _as_sequence(call: Call, obj: Obj, kind: str) -> Value:
         if obj.kind in ONE_SHOT:
             call.effect("iterator", f"{kind}()", obj)
     elif isinstance(obj, Container) and obj.kind in ("list", "generator") and call.is_exact(obj):
-        items = [call.read(c) for c in list(obj.fields.values())]
+        items = call.read_all(obj)
         if obj.kind == "generator":
             call.effect("iterator", f"{kind}()", obj)
     elif isinstance(obj, Stream) and obj.bounds is not None and len(obj.bounds) <= _MOST_NUMBERS:

@@ -29,7 +29,7 @@ def _text(call: Call) -> Value:
 def _texts(call: Call) -> Value:
     """`text.split(sep)`: the parts of a constant are constants."""
     text = call.receiver
-    given = [call.constant(i, "") for i in range(len(call.args))]
+    given = call.constants()
     if not isinstance(text, Lit) or not isinstance(text.const, str) or call.kwargs or None in given or text.varies:
         return call.list_of(STR_V, "list", "split")
     made = call.new("list", "parts")

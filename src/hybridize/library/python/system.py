@@ -120,7 +120,7 @@ def lacks(space: LibInst, name: str) -> bool:
 
 def _declare(call: Call) -> Value:
     """`add_argument("--size", type=int, default=3)`: what `args.size` will be."""
-    names = [call.constant(i, "") for i in range(len(call.args))]
+    names = call.constants()
     spelled = [n for n in names if isinstance(n, str)]
     given = call.constant(-1, "dest")
     long = [n for n in spelled if n.startswith("--")] or spelled

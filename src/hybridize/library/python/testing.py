@@ -62,16 +62,8 @@ def _patched(call: Call) -> Value:
     return instance("unittest.mock._patch")(call)
 
 
-def _apply_patch(call: Call) -> Value:
-    return functions_in(call.arg(0)) or unknown("a patched object").value
-
-
 def _mock(call: Call) -> Value:
     return instance("unittest.mock.Mock")(call)
-
-
-def _mock_call(call: Call) -> Value:
-    return unknown("the result of a mock").value
 
 
 def _parameter_set(call: Call) -> Value:
@@ -138,7 +130,7 @@ _MOCK: Final = ClassSpec(
         "call_count": integer,
         **properties("return_value side_effect call_args call_args_list mock_calls", opaque),
     },
-    call=Spec(_mock_call),
+    call=Spec(lambda call: unknown("the result of a mock").value),
 )
 _MARKS: Final = (
     "skip skipif xfail usefixtures filterwarnings slow integration gpu timeout asyncio flaky order "
@@ -210,7 +202,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     "absl.testing.parameterized.TestCase": _case("unittest.TestCase"),
     "unittest.mock._patch": ClassSpec(
         methods={**methods("start __enter__", _mock, "state"), "stop": Spec(nothing, effects=("state",))},
-        call=Spec(_apply_patch),
+        call=Spec(lambda call: functions_in(call.arg(0)) or unknown("a patched object").value),
     ),
     "unittest.mock.Mock": _MOCK,
     "unittest.TestSuite": ClassSpec(methods=methods("addTest addTests", nothing, "mutate")),

@@ -58,10 +58,6 @@ def _groups(call: Call) -> Value:
     return tup([_GROUP] * len(call.args)).value if len(call.args) > 1 else _GROUP
 
 
-def _named_groups(call: Call) -> Value:
-    return text_dict(call, _GROUP)
-
-
 def _unpacked_bytes(call: Call) -> Value:
     return stream("tuple", SCALAR_V).value
 
@@ -170,7 +166,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         methods={
             "group": Spec(_groups),
             "groups": Spec(give(stream("tuple", _GROUP).value)),
-            "groupdict": Spec(_named_groups),
+            "groupdict": Spec(lambda call: text_dict(call, _GROUP)),
             **methods("start end", integer),
             "span": Spec(give(_PAIR)),
             "expand": Spec(text),

@@ -266,10 +266,6 @@ def _fractional(a: Args) -> Value:
     return record("FractionalPool", names, a.result(x.dtype, shape), edges, edges)
 
 
-def _sampled_loss(a: Args) -> Shape:
-    return a.tensor("inputs").known[:1]
-
-
 def _suppressed_scores(a: Args) -> Value:
     return record("tuple", (), a.result("int32", (DYNAMIC,)), a.result(a.tensor("scores").dtype, (DYNAMIC,)))
 
@@ -321,7 +317,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.nn.ctc_greedy_decoder": Spec(value_rule(_greedy, "unknown"), op=True),
     "tf.nn.ctc_beam_search_decoder": Spec(value_rule(_beams, "unknown"), op=True),
     **group("tf.nn.fractional_max_pool tf.nn.fractional_avg_pool", Spec(value_rule(_fractional, "unknown"), op=True)),
-    **group("tf.nn.nce_loss tf.nn.sampled_softmax_loss", op(same("inputs"), _sampled_loss)),
+    **group("tf.nn.nce_loss tf.nn.sampled_softmax_loss", op(same("inputs"), lambda a: a.tensor("inputs").known[:1])),
     "tf.image.non_max_suppression_with_scores": Spec(value_rule(_suppressed_scores, "unknown"), op=True),
     "tf.io.decode_json_example": op(fixed("string"), like()),
     "tf.edit_distance": op(fixed("float32"), lambda a: a.tensor("truth").known[:-1]),

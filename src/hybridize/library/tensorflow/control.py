@@ -27,7 +27,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import BATCH, DENSE, UNRESOLVED, Dim
-from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, type_of_value
+from hybridize.library.convert import PYTHON_TF, dtype_of, type_of_value
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.tensorflow.data_elements import dataset
 
@@ -98,7 +98,7 @@ def _items(call: Call, value: Value) -> list[Value]:
         if isinstance(obj, Tup):
             return list(obj.items)
         if isinstance(obj, Container) and obj.kind == "list" and call.is_exact(obj):
-            return [call.read(c) for c in list(obj.fields.values())]
+            return call.read_all(obj)
     return [call.elements(value)]
 
 
@@ -149,7 +149,7 @@ def _rows(call: Call, value: Value) -> Dim:
     for obj in value:
         parts = list(obj.items) if isinstance(obj, Tup) else []
         if isinstance(obj, Container) and obj.kind == "dict":
-            parts = [call.read(cell) for cell in list(obj.fields.values())]
+            parts = call.read_all(obj)
         found = [_rows(call, part) for part in parts]
         if not parts:
             shape = type_of_value(call, obj.value, PYTHON_TF)[1]
@@ -230,10 +230,6 @@ def _recompute(call: Call) -> Value:
     return call.arg(0, "f")
 
 
-def _gradients_of_function(call: Call) -> Value:
-    return unknown("a gradient function").value
-
-
 def _scope(call: Call) -> Value:
     return call.made(call.name).value
 
@@ -305,10 +301,6 @@ _STRATEGY_NAMES: Final = (
 
 def _named_object(name: str) -> Rule:
     return lambda call: call.made(name).value
-
-
-def _custom_gradient_shape(call: Call) -> Value:
-    return tensor(DENSE, None, shape_of(call, call.arg(0))).value
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {

@@ -201,10 +201,6 @@ def _flatten(call: Call) -> Value:
     return call.list_of(found, "list", "flat")
 
 
-def _set_field(name: str) -> Spec:
-    return Spec(lambda call: NONE_V, effects=("state",))
-
-
 def _tensor_array(call: Call) -> Value:
     return keep_arguments(call, "tf.TensorArray").value
 

@@ -113,10 +113,6 @@ def _padded(size: Dim, shape: Shape, padded: Shape) -> Shape:
     return (size, *padded)
 
 
-def _unbatch(call: Call) -> Value:
-    return dataset(structure(call, element_of(call), Leaf(first_axis_dropped)))
-
-
 def call_on_element(call: Call, func: Value, element: Value, *before: Value, how: How = How.GRAPH) -> Value:
     """Calls a function as `map` does: a tuple element is spread over the parameters."""
     result = BOTTOM
@@ -303,7 +299,7 @@ def _has_run_time_dims(call: Call, element: Value) -> bool:
         if isinstance(obj, Tup):
             return list(obj.items)
         if isinstance(obj, Container):
-            return [call.read(cell) for cell in list(obj.fields.values())]
+            return call.read_all(obj)
         return None
 
     return any(isinstance(obj, Tensor) and arrived(obj.shape) != obj.shape for obj in leaves(element, inside))
@@ -329,10 +325,6 @@ def _next(call: Call) -> Value:
     return element_of(call)
 
 
-def _interleaved(call: Call) -> Value:
-    return _flat_map(call)
-
-
 _SAME: Final = "shuffle prefetch cache with_options snapshot".split()
 
 
@@ -348,12 +340,12 @@ METHODS: Final[dict[str, Spec]] = {
     "shard": Spec(_uncounted),
     "map": Spec(_map),
     "flat_map": Spec(_flat_map),
-    "interleave": Spec(_interleaved),
+    "interleave": Spec(_flat_map),
     "filter": Spec(_filter),
     "batch": Spec(_batch),
     "ragged_batch": Spec(_batch),
     "padded_batch": Spec(_padded_batch),
-    "unbatch": Spec(_unbatch),
+    "unbatch": Spec(lambda call: dataset(structure(call, element_of(call), Leaf(first_axis_dropped)))),
     "enumerate": Spec(_enumerate),
     "concatenate": Spec(_concatenate),
     "window": Spec(_window),

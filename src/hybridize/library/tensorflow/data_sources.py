@@ -54,7 +54,7 @@ def zip_datasets(call: Call) -> Value:
                 call.write(made.cell(key), elements_of(call, part))
             result = join(result, dataset(made.value, _shortest([part for _, part in parts])))
         elif isinstance(obj, Container) and call.is_exact(obj):
-            result = join(result, _zipped(call, [call.read(c) for c in list(obj.fields.values())]))
+            result = join(result, _zipped(call, call.read_all(obj)))
         else:
             result = join(result, dataset(unknown("an element of a zipped dataset").value))
     return result

@@ -137,10 +137,6 @@ def _isotonic(a: Args) -> Value:
     return record("tuple", (), a.result(x.dtype, x.shape), a.result("int32", x.shape))
 
 
-def _polyval(a: Args) -> Shape:
-    return broadcast_all(o.shape for o in (a.tensor("x"), *a.tensors("coeffs")))
-
-
 FUNCTIONS: Final[dict[str, Spec]] = {
     **group(_UNARY, op(same(), like(), ragged=True)),
     **group("tf.math.abs tf.math.real tf.math.imag tf.math.angle", op(real_of(same()), like(), ragged=True)),
@@ -156,7 +152,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.math.zeta": op(agreed("x", "q"), broadcasting("x", "q")),
     "tf.math.betainc": op(agreed("a", "b", "x"), broadcasting("a", "b", "x")),
     "tf.math.scalar_mul": op(same("x"), like("x")),
-    "tf.math.polyval": op(same("x"), _polyval),
+    "tf.math.polyval": op(same("x"), lambda a: broadcast_all(o.shape for o in (a.tensor("x"), *a.tensors("coeffs")))),
     **group("tf.math.add_n tf.math.accumulate_n", op(lambda a: common(_addends(a)), _added)),
     "tf.clip_by_value": op(same("t"), like("t"), ragged=True),
     "tf.dtypes.complex": op(_complex, broadcasting("real", "imag")),

@@ -66,10 +66,6 @@ def _where(a: Args) -> Value:
     return a.result(common((x, y)), broadcast_all((condition.shape, x.shape, y.shape)))
 
 
-def _scatter(a: Args) -> Shape:
-    return a.dims("shape")
-
-
 def _unique(a: Args) -> Value:
     x = a.tensor("x")
     index = a.dtype("out_idx", default="int32")
@@ -99,10 +95,6 @@ def _stitch(a: Args) -> Shape:
     return (max(known) + 1 if min(known) >= 0 else DYNAMIC, *inner)
 
 
-def _unravel(a: Args) -> Shape:
-    return (len(a.dims("dims")), *a.tensor("indices").known)
-
-
 def _rows(params: str, indices: str, shape: ShapeRule) -> Spec:
     """Rows by their numbers: of ragged numbers a ragged tensor of rows."""
     plain = tensor_rule(same(params), shape)
@@ -121,10 +113,6 @@ def _rows(params: str, indices: str, shape: ShapeRule) -> Spec:
     return Spec(lambda call: expand(call, one), op=True)
 
 
-def _gather_dtype(a: Args) -> str | None:
-    return a.tensor("params").dtype
-
-
 def _extract_patches(a: Args) -> Shape:
     n, rows, columns, depth = a.tensor("images").known
     sizes, strides, rates = (a.integers(n) or () for n in ("sizes", "strides", "rates"))
@@ -138,15 +126,15 @@ def _extract_patches(a: Args) -> Shape:
 
 FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.gather": _rows("params", "indices", _gather),
-    "tf.gather_nd": op(_gather_dtype, _gather_nd),
+    "tf.gather_nd": op(lambda a: a.tensor("params").dtype, _gather_nd),
     "tf.nn.embedding_lookup": _rows("params", "ids", _embedding),
     "tf.boolean_mask": op(same("tensor"), _boolean_mask),
     "tf.where": Spec(value_rule(_where), op=True),
-    "tf.scatter_nd": op(same("updates"), _scatter),
+    "tf.scatter_nd": op(same("updates"), lambda a: a.dims("shape")),
     "tf.unique": Spec(value_rule(_unique, "unknown"), op=True),
     "tf.unique_with_counts": Spec(value_rule(_unique_counts, "unknown"), op=True),
     "tf.dynamic_partition": Spec(value_rule(_partition, "unknown"), op=True),
     "tf.dynamic_stitch": op(lambda a: common(a.tensors("data")), _stitch),
-    "tf.unravel_index": op(same("indices"), _unravel),
+    "tf.unravel_index": op(same("indices"), lambda a: (len(a.dims("dims")), *a.tensor("indices").known)),
     "tf.image.extract_patches": op(same("images"), _extract_patches),
 }

@@ -95,10 +95,6 @@ def _transposed(a: Args) -> Shape:
     return sized(shape, shape[-2], shape[-3])
 
 
-def _random_crop(a: Args) -> Shape:
-    return a.dims("size")
-
-
 def _converted(a: Args) -> str | None:
     return a.dtype("dtype")
 
@@ -117,14 +113,6 @@ def _glimpse(a: Args) -> Shape:
     size = a.dims("size")
     shape = a.tensor("input").known
     return (shape[0], size[0], size[1], shape[-1])
-
-
-def _total_variation(a: Args) -> Shape:
-    return a.tensor("images").known[:-3]
-
-
-def _boxes(a: Args) -> Shape:
-    return (DYNAMIC,)
 
 
 def _standardized(a: Args) -> str | None:
@@ -180,16 +168,16 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.image.extract_glimpse": op(fixed("float32"), _glimpse),
     "tf.image.rot90": op(same("image"), _rot90),
     "tf.image.transpose": op(same("image"), _transposed),
-    **group("tf.image.random_crop tf.image.stateless_random_crop", op(same("value"), _random_crop)),
+    **group("tf.image.random_crop tf.image.stateless_random_crop", op(same("value"), lambda a: a.dims("size"))),
     "tf.image.convert_image_dtype": op(_converted, like("image")),
     "tf.image.image_gradients": Spec(value_rule(_gradients, "unknown"), op=True),
     "tf.image.sobel_edges": op(same("image"), lambda a: (*a.tensor("image").known, 2)),
     **group("tf.image.psnr tf.image.ssim tf.image.ssim_multiscale", op(fixed("float32"), _per_image(3))),
-    "tf.image.total_variation": op(same("images"), _total_variation),
+    "tf.image.total_variation": op(same("images"), lambda a: a.tensor("images").known[:-3]),
     "tf.image.draw_bounding_boxes": op(same("images"), like("images")),
     "tf.image.combined_non_max_suppression": Spec(value_rule(_combined_boxes, "unknown"), op=True),
     "tf.image.non_max_suppression_padded": Spec(value_rule(_padded_boxes, "unknown"), op=True),
     "tf.image.non_max_suppression_with_scores": Spec(value_rule(_scored_boxes, "unknown"), op=True),
     "tf.image.sample_distorted_bounding_box": Spec(value_rule(_distorted_box, "unknown"), op=True),
-    "tf.image.non_max_suppression": op(fixed("int32"), _boxes),
+    "tf.image.non_max_suppression": op(fixed("int32"), lambda a: (DYNAMIC,)),
 }

@@ -36,10 +36,6 @@ def _matmul(a: Args) -> Shape:
     return matrix_product(left, right)
 
 
-def _matmul_dtype(a: Args) -> str | None:
-    return a.dtype("output_type", default=agreed("a", "b")(a))
-
-
 def _matvec(a: Args) -> Shape:
     left = _oriented(a.tensor("a"), a.flag("transpose_a"), a.flag("adjoint_a"))
     batch = broadcast(left[:-2], a.tensor("b").known[:-1])
@@ -204,16 +200,8 @@ def _lstsq(a: Args) -> Shape:
     return (*batch, matrix[-1], rhs[-1])
 
 
-def _pinv(a: Args) -> Shape:
-    return swapped(a.tensor("a").known)
-
-
 def _rank(a: Args) -> Shape:
     return a.tensor("a").known[:-2]
-
-
-def _cross(a: Args) -> Shape:
-    return broadcast(a.tensor("a").shape, a.tensor("b").shape)
 
 
 def _lu_solve(a: Args) -> Shape:
@@ -225,7 +213,7 @@ def _lu_solve(a: Args) -> Shape:
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {
-    "tf.linalg.matmul": op(_matmul_dtype, _matmul),
+    "tf.linalg.matmul": op(lambda a: a.dtype("output_type", default=agreed("a", "b")(a)), _matmul),
     "tf.linalg.matvec": op(agreed("a", "b"), _matvec),
     "tf.tensordot": op(agreed("a", "b"), tensordot_shape),
     "tf.einsum": op(lambda a: common(einsum_operands(a)), einsum_of),
@@ -249,7 +237,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.linalg.lu_solve": op(agreed("lower_upper", "rhs"), _lu_solve),
     **group("tf.linalg.lu_matrix_inverse tf.linalg.lu_reconstruct", op(same("lower_upper"), like("lower_upper"))),
     "tf.linalg.lstsq": op(agreed("matrix", "rhs"), _lstsq),
-    "tf.linalg.pinv": op(same("a"), _pinv),
+    "tf.linalg.pinv": op(same("a"), lambda a: swapped(a.tensor("a").known)),
     "tf.linalg.matrix_rank": op(fixed("int32"), _rank),
-    "tf.linalg.cross": op(agreed("a", "b"), _cross),
+    "tf.linalg.cross": op(agreed("a", "b"), lambda a: broadcast(a.tensor("a").shape, a.tensor("b").shape)),
 }

@@ -45,10 +45,6 @@ def _spread(values: tuple[int, ...] | None, count: int, first: bool) -> tuple[in
     return values
 
 
-def _assembled(shape: Dims, first: bool, spatial: list[Dim], channels: Dim) -> Dims:
-    return (shape[0], channels, *spatial) if first else (shape[0], *spatial, channels)
-
-
 def windowed(a: Args, shape: Dims, kernel: Dims, strides: Dims, dilations: Dims, channels: Dim) -> Dims:
     """The shape after a window has been moved over the spatial dims."""
     count = len(kernel)
@@ -65,7 +61,7 @@ def windowed(a: Args, shape: Dims, kernel: Dims, strides: Dims, dilations: Dims,
         ]
         padding = "VALID"
     out = [window(d, k, s, r, padding) for d, k, s, r in zip(spatial, kernel, strides, dilations, strict=True)]
-    return _assembled(shape, first, out, channels)
+    return (shape[0], channels, *out) if first else (shape[0], *out, channels)
 
 
 def _convolution(rank: int = 0) -> Callable[[Args], Shape]:
@@ -144,10 +140,6 @@ def _batch_normalization(a: Args) -> Shape:
     return broadcast_all([a.tensor("x").shape, a.tensor("mean").shape, a.tensor("variance").shape])
 
 
-def _batch_normalization_dtype(a: Args) -> str | None:
-    return common([a.tensor("x")])
-
-
 def _softmax_loss(a: Args) -> Shape:
     shape = a.tensor("logits").known
     axis = a.integer("axis", default=-1) if a.given("axis") else -1
@@ -199,7 +191,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.nn.erosion2d": op(same("value"), _morphology),
     "tf.nn.depthwise_conv2d_backprop_input": op(same("out_backprop"), _given_sizes("input_sizes")),
     "tf.nn.depthwise_conv2d_backprop_filter": op(same("input"), _given_sizes("filter_sizes")),
-    "tf.nn.batch_normalization": op(_batch_normalization_dtype, _batch_normalization),
+    "tf.nn.batch_normalization": op(lambda a: common([a.tensor("x")]), _batch_normalization),
     "tf.nn.batch_norm_with_global_normalization": op(same("input"), like("input")),
     "tf.nn.normalize_moments": Spec(value_rule(_normalized_moments, "unknown"), op=True),
     "tf.nn.softmax_cross_entropy_with_logits": op(same("logits"), _softmax_loss),

@@ -33,10 +33,6 @@ def _splits(a: Args) -> Shape:
     return (count_of(a, "num") if a.given("num") else 2, *a.tensor("seed").known)
 
 
-def _none(call: Call) -> Value:
-    return NONE_V
-
-
 def _generator(call: Call) -> Value:
     return call.made("tf.random.Generator").value
 
@@ -58,6 +54,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **group("tf.random.categorical tf.random.stateless_categorical", op(chosen("int64"), _categorical)),
     "tf.random.split": op(same("seed"), _splits),
     "tf.random.fold_in": op(same("seed"), like("seed")),
-    **group("tf.random.set_seed tf.random.set_global_generator", Spec(_none, effects=("random",))),
+    **group("tf.random.set_seed tf.random.set_global_generator", Spec(lambda call: NONE_V, effects=("random",))),
     "tf.random.get_global_generator": Spec(_generator),
 }

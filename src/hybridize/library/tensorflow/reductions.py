@@ -80,10 +80,6 @@ def _top_k(a: Args) -> Value:
     return record("TopKV2", ("values", "indices"), a.result(x.dtype, shape), a.result(indices, shape))
 
 
-def _in_top_k(a: Args) -> Shape:
-    return a.tensor("targets").shape
-
-
 def _approx_top(a: Args) -> Value:
     x = a.tensor("operand")
     at = axis_of(x.rank, a.integer("reduction_dimension", default=-1))
@@ -222,7 +218,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.searchsorted": op(chosen("int32", "out_type"), like("values")),
     "tf.math.top_k": Spec(value_rule(_top_k, "unknown"), op=True),
     **group("tf.math.approx_max_k tf.math.approx_min_k", Spec(value_rule(_approx_top, "unknown"), op=True)),
-    "tf.math.in_top_k": op(fixed("bool"), _in_top_k),
+    "tf.math.in_top_k": op(fixed("bool"), lambda a: a.tensor("targets").shape),
     "tf.math.is_non_decreasing": op(fixed("bool"), scalar),
     "tf.math.is_strictly_increasing": op(fixed("bool"), scalar),
     "tf.math.lbeta": op(same("x"), lambda a: a.tensor("x").known[:-1]),

@@ -22,10 +22,6 @@ def _half(dim: Dim) -> Dim:
     return dim // 2 + 1 if dim >= 0 else blurred(dim)
 
 
-def _twice(dim: Dim) -> Dim:
-    return 2 * (dim - 1) if dim > 0 else blurred(dim)
-
-
 def _real(count: int, back: bool) -> Callable[[Args], Shape]:
     """The shape of a transform of real signals: the last dim is halved, or doubled on the way back."""
 
@@ -35,7 +31,7 @@ def _real(count: int, back: bool) -> Callable[[Args], Shape]:
         inner = list(lengths or shape[len(shape) - count :])
         last = inner[-1]
         if back:
-            inner[-1] = last if lengths else _twice(last)
+            inner[-1] = last if lengths else (2 * (last - 1) if last > 0 else blurred(last))
         else:
             inner[-1] = _half(last)
         return (*shape[: len(shape) - count], *inner)

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from hybridize.decide.model import Report
 from hybridize.report.codes import CodeDocs
-from hybridize.report.html.data import page_data, places, title_of
-from hybridize.report.html.sources import sources
+from hybridize.report.html.page_data import page_data, places, title_of
+from hybridize.report.html.page_sources import sources
 
 #: The scripts in the order in which they need each other.
 _SCRIPTS: Final = (

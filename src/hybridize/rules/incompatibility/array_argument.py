@@ -59,7 +59,7 @@ def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
 def _is_given(view: FrameView, slot: int) -> bool:
     """Whether a slot holds an argument that is an array, and never anything else."""
     original = index_of(view.code).original(slot)
-    given = any(param.slot == original for param in view.code.params) and not behaves_as_numpy(view.project)
+    given = view.code.place_of(original) >= 0 and not behaves_as_numpy(view.project)
     value = view.value(slot)
     return given and bool(value) and all(isinstance(o, Tensor) and o.kind == NDARRAY for o in value)
 

@@ -27,7 +27,7 @@ def frame(view: FrameView) -> Iterator[Hit]:
 def root(function: FunctionView) -> Iterator[Hit]:
     """Parameters that a graph of the function itself passes by keyword, or by their defaults, which no call need."""
     for param in function.code.params if has_own_gradient(function.code) else ():
-        if param.kind == "keyword":
+        if param.by_name:
             said = f"a graph passes `{param.name}` by keyword, which `tf.custom_gradient` takes in eager code alone"
             yield Hit(function.code.position, said)
         elif param.has_default and not _is_float(param.default):

@@ -25,7 +25,7 @@ def scan(view: FrameView) -> Iterator[Hit]:
     order = {id(site): i for i, site in enumerate(flow.structure.sites)}
     for made in index_of(view.code).of(ir.Func):
         site, code = flow.structure.at(made), made.code
-        if code.kind != "lambda" or not flow.runs(site):
+        if not code.is_lambda or not flow.runs(site):
             continue
         for name in sorted(code.free & view.code.cells):
             if _is_outlived(flow, site, name, order) or _changes_later(flow, site, name, order):
@@ -36,7 +36,7 @@ def scan(view: FrameView) -> Iterator[Hit]:
 
 def _has_lambda(code: Code) -> bool:
     """Whether a function has lambdas, and variables that are captured."""
-    return bool(code.cells) and any(instr.code.kind == "lambda" for instr in index_of(code).of(ir.Func))
+    return bool(code.cells) and any(instr.code.is_lambda for instr in index_of(code).of(ir.Func))
 
 
 def _is_outlived(flow: Control, site: Site, name: str, order: dict[int, int]) -> bool:

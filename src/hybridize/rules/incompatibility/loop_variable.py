@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import BOTTOM, NONE_V, Container, Lit, Prim, Tensor, Tup, Value
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, Shape
+from hybridize.domain.objects import BOTTOM, NONE_V, Container, Tensor, Tup, Value
+from hybridize.domain.tensors import DENSE, DYNAMIC
 from hybridize.domain.words import ELEMENTWISE
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
@@ -19,6 +19,7 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.control import Control, control
 from hybridize.tracing.dims import unknown_dims
 from hybridize.tracing.kinds import certain
+from hybridize.tracing.shape_changes import broadcast, grown, is_shortened, rank_by_index, shape_before
 from hybridize.tracing.structure import Site, Turning
 from hybridize.tracing.turn import Turn
 from hybridize.tracing.views import FrameView
@@ -206,12 +207,12 @@ def _shape_change(flow: Control, before: Value, made: Instr, head: int, invarian
         if all(isinstance(o, (Container, Tup)) for o in (*before, *flow.view.value(other))) and made.operator == "+":
             return "it grows" if flow.view.value(other) else None
         if made.operator in ELEMENTWISE and not invariant:
-            return _broadcast(before, flow.view.value(other))
-    shape = _shape(before)
+            return broadcast(before, flow.view.value(other))
+    shape = shape_before(before)
     if invariant or shape is None:
         return None
     if isinstance(made, ir.Item) and _is(flow, made.source, head, 0) and shape and shape[0] != DYNAMIC:
-        return "a slice of itself is shorter" if _shortens(flow, made.index) else _rank_by_index(flow, made.index)
+        return "a slice of itself is shorter" if is_shortened(flow, made.index) else rank_by_index(flow, made.index)
     if not isinstance(made, ir.Call) or not made.arguments:
         return None
     names = flow.view.names(made.function)
@@ -219,21 +220,7 @@ def _shape_change(flow: Control, before: Value, made: Instr, head: int, invarian
     if any(n in _RANKS for n in names) and _mentions(flow, operands[0], head):
         return "its rank grows"
     if any(n in _GROWS for n in names) and _mentions(flow, operands[0], head):
-        return _grown(flow, shape, made, "tf.concat" in names)
-    return None
-
-
-def _grown(flow: Control, shape: tuple[int, ...], call: ir.Call, is_concat: bool) -> str | None:
-    axis = 0
-    if is_concat:
-        slots = [s for s, _ in call.arguments[1:2]] + [s for name, s in call.keywords if name == "axis"]
-        value = flow.view.value(slots[0]) if slots else frozenset()
-        constants = [o.const for o in value if isinstance(o, Lit) and isinstance(o.const, int)]
-        if len(constants) != 1:
-            return None
-        axis = constants[0]
-    if -len(shape) <= axis < len(shape) and shape[axis] != DYNAMIC:
-        return "its shape grows"
+        return grown(flow, shape, made, "tf.concat" in names)
     return None
 
 
@@ -245,56 +232,6 @@ def _mentions(flow: Control, slot: int, head: int) -> bool:
     if not isinstance(made, ir.Sequence):
         return False
     return len(made.elements) > 1 and any(_is(flow, part, head, 0) for part, _ in made.elements)
-
-
-def _rank_by_index(flow: Control, index: int) -> str | None:
-    """Whether an index adds more dims (`None`) than it takes away (numbers), or fewer."""
-    made = flow.view.definition(index)
-    slots = [slot for slot, _ in made.elements] if isinstance(made, ir.Tuple) else [index]
-    more = fewer = 0
-    for slot in slots:
-        value = flow.view.value(slot)
-        more += value == NONE_V
-        fewer += bool(value) and all(isinstance(o, (Lit, Prim)) and o.kind == "int" for o in value)
-    return None if more == fewer else "its rank grows" if more > fewer else "its rank shrinks"
-
-
-def _shortens(flow: Control, index: int) -> bool:
-    made = flow.view.definition(index)
-    if made is None:
-        return False
-    if isinstance(made, ir.Tuple) and made.elements:
-        made = flow.view.definition(made.elements[0][0])
-    return isinstance(made, ir.Slice) and (made.lower >= 0 or made.upper >= 0)
-
-
-def _broadcast(before: Value, other: Value) -> str | None:
-    """Why a variable that is combined with a tensor does not keep its shape."""
-    mine = _shape(before)
-    shapes = [o.shape for o in other if isinstance(o, Tensor) and o.kind != NDARRAY]
-    if mine is None or not shapes or len(shapes) != len(other):
-        return None
-    reasons = [_widens(mine, shape) for shape in shapes]
-    return reasons[0] if all(reasons) else None
-
-
-def _widens(mine: tuple[int, ...], other: Shape) -> str | None:
-    if other is None:
-        return None
-    if len(other) > len(mine):
-        return f"a value of rank {len(mine)} is combined with one of rank {len(other)}"
-    pairs = zip(mine[::-1], other[::-1], strict=False)
-    return "a dimension of 1 is broadcast" if any(a == 1 and b > 1 for a, b in pairs) else None
-
-
-def _shape(value: Value) -> tuple[int, ...] | None:
-    """The shape of a value before a loop, None where it is not known."""
-    if len(value) != 1:
-        return None
-    (obj,) = value
-    if isinstance(obj, Tensor):
-        return obj.shape
-    return () if isinstance(obj, Lit) and obj.kind in ("int", "float") else None
 
 
 RULE = Rule(

@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Lit, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
+from hybridize.domain.words import VIEWS
 from hybridize.facts.model import Ternary
 from hybridize.facts.symbolic import OPERATION, parameter_bit
 from hybridize.flow.docstrings import Docstrings, is_described
@@ -27,7 +28,6 @@ from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 #: What gives values that come from others, whole or in part.
 _DERIVES: Final = (ir.Passing, ir.Operator, ir.Unary, ir.Item, ir.Iter, ir.Unpack, ir.Sequence)
 _FAR: Final = 24
-_MAPPINGS: Final = ("items", "keys", "values")
 #: Built-in functions that go through what they are given in Python.
 _ITERATE: Final = frozenset(
     f"builtins.{name}" for name in "list tuple set frozenset sorted zip enumerate map filter reversed dict".split()
@@ -74,7 +74,7 @@ def _bits(view: FrameView, slot: int, *, whole: bool) -> int:
     if slot < 0 or not _may_be(view.value(slot)):
         return 0
     index = index_of(view.code)
-    places = {param.slot: i for i, param in enumerate(view.code.params) if param.kind not in ("varargs", "kwargs")}
+    places = {param.slot: i for i, param in enumerate(view.code.params) if not param.is_starred}
     found, todo, seen = 0, [slot], set[int]()
     while todo and len(seen) < _FAR:
         each = todo.pop()
@@ -94,7 +94,7 @@ def _bits(view: FrameView, slot: int, *, whole: bool) -> int:
 
 def _is_mapping(index: Index, slot: int) -> bool:
     """Whether an argument is asked for what only mappings have: in a graph it stays one."""
-    reads = [read for name in _MAPPINGS for read in index.attributes.get(name, ())]
+    reads = [read for name in sorted(VIEWS) for read in index.attributes.get(name, ())]
     asked = {read.target for read in reads if index.original(read.owner) == slot}
     return any(index.original(call.function) in asked for call in index.of(ir.Call)) if asked else False
 

@@ -99,10 +99,6 @@ def _named_after(view: FrameView, instr: ir.Call) -> Iterator[Class]:
                 yield obj.receiver.cls
 
 
-def _takes_name(name: str) -> bool:
-    return name in _SCOPES or _is_operation(name)
-
-
 def _refused(obj: Obj) -> bool:
     if isinstance(obj, Lit):
         return obj is not NONE and (obj.kind != "str" or (obj.const != "" and not _VALID.fullmatch(obj.const)))
@@ -124,7 +120,7 @@ eager code alone. (A metric opens none.)
 
 The convolutions of Keras 2 name an operation after the class of the layer. Where the name begins with an underscore,
 `call` itself cannot be a graph: a caller of the layer can, since Keras opens a scope around `call`.""",
-    triggers={ir.Call: Where(call, names=_takes_name, values=_opens_scope)},
+    triggers={ir.Call: Where(call, names=lambda name: name in _SCOPES or _is_operation(name), values=_opens_scope)},
     root=root,
     bad=(
         Example(

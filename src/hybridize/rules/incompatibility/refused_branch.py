@@ -11,7 +11,7 @@ from hybridize.facts.symbolic import OPERATION
 from hybridize.library.dialect import CHOOSING
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr
+from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.control import Control, control
 from hybridize.tracing.refused import LOOKED_AT, Refusal, raises, refusal
@@ -99,10 +99,6 @@ def _leaves(flow: Control, instr: ir.If | ir.Loop) -> int:
     return flow.condition(site) if isinstance(site, Branch) else 0
 
 
-def _may_split(code: Code) -> bool:
-    return not index_of(code).by_operation.keys().isdisjoint((ir.If, ir.Loop, ir.Call))
-
-
 RULE = Rule(
     code="HY357",
     name="refused-branch",
@@ -115,7 +111,7 @@ condition holds: `if tf.rank(x) == 3: x = tf.transpose(x, [1, 2, 0])` raises whi
 the static shape (`x.shape.rank`, `x.shape[0]`): such a condition is Python's, and decides which branch is traced.""",
     level=Level.INFO,
     frame=scan,
-    codes=_may_split,
+    codes=lambda code: not index_of(code).by_operation.keys().isdisjoint((ir.If, ir.Loop, ir.Call)),
     bad=(
         Example(
             """\

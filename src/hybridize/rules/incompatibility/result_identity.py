@@ -74,7 +74,7 @@ def _is_parameter(view: FrameView, slot: int, seen: set[int]) -> bool:
     if slot in seen:
         return False
     seen.add(slot)
-    if any(param.slot == slot for param in view.code.params):
+    if view.code.place_of(slot) >= 0:
         return True
     made = view.definition(slot)
     if made is None:

@@ -20,7 +20,6 @@ from hybridize.tracing.functional import from_builder, holds_symbolic, may_build
 from hybridize.tracing.results import returns
 from hybridize.tracing.views import FunctionView
 
-_NAMELESS = ("varargs", "kwargs")
 #: The first release in which what a `keras.Input` gives is no tensor of a graph.
 _KERAS_TENSORS = (2, 4)
 
@@ -53,7 +52,7 @@ def _surely_arrives(function: FunctionView) -> Hit | None:
     for caller, pos, frame in direct_calls(function):
         given = frame.incoming.get((caller, pos), ())
         for param, value in zip(frame.code.params, given, strict=False):
-            if param.kind not in _NAMELESS and value and all(_is_symbolic(o) for o in value):
+            if not param.is_starred and value and all(_is_symbolic(o) for o in value):
                 said = f"receives Keras symbolic tensors in `{param.name}`"
                 called = (Evidence(said, function.code.path, function.code.line),)
                 here = Evidence("called here", caller.code.path, pos >> 16)
@@ -68,7 +67,7 @@ def _is_symbolic(obj: Obj) -> bool:
 def _arrives(function: FunctionView, frame: Frame) -> Hit | None:
     for param, value in zip(frame.code.params, frame.args, strict=True):
         if holds_symbolic(value):
-            where = "" if param.kind in _NAMELESS else f" in `{param.name}`"
+            where = "" if param.is_starred else f" in `{param.name}`"
             return Hit(function.code.position, f"receives Keras symbolic tensors{where}")
     return None
 

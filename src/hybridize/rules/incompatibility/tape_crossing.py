@@ -63,7 +63,7 @@ def _used(project: ProjectView) -> Uses:
     def find() -> Uses:
         found: Uses = {}
         for code, frames in project.solution.frames.items():
-            slots = _tape_slots(code) if code.kind not in ("module", "class") else []
+            slots = _tape_slots(code) if not code.is_body else []
             for frame in frames if slots else ():
                 uses = list(_tape_uses(frame, slots))
                 if uses:

@@ -162,10 +162,6 @@ def rank(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
         yield Hit(instr.position, "asks for a rank that is not known while tracing")
 
 
-def _asks_rank(_: Index, instr: ir.Attr) -> bool:
-    return instr.name in ("rank", "ndims", "ndim")
-
-
 def _of_shape(index: Index, instr: ir.Item | ir.Unpack) -> bool:
     """Whether what an instruction takes apart is the shape of something."""
     return _shape_of(index, index.definitions.get(instr.source)) >= 0
@@ -266,7 +262,7 @@ arguments are known in each trace.""",
     triggers={
         ir.Item: Where(read, _of_shape),
         ir.Unpack: Where(unpack, _of_shape),
-        ir.Attr: Where(rank, _asks_rank),
+        ir.Attr: Where(rank, lambda _, instr: instr.name in ("rank", "ndims", "ndim")),
         ir.Call: Where(call, names=_asks_shape, values=_reads_shape),
     },
     bad=(

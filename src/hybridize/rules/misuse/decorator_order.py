@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Inst
+from hybridize.domain.words import METHOD_DECORATORS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.views import FunctionView, position_of
 
 #: Decorators that must stand above `tf.function`, and those that must stand below it.
-_OUTER: Final = frozenset({"staticmethod", "classmethod", "property", "cached_property", "contextmanager"})
+_OUTER: Final = METHOD_DECORATORS | {"contextmanager"}
 _INNER: Final = frozenset({"custom_gradient"})
 
 

@@ -21,8 +21,8 @@ from hybridize.tracing.views import FrameView, FunctionView
 _KEEPS: Final = frozenset({"list", "tuple", "enumerate", "iter", "zip", "reversed", "map"})
 _DEPTH: Final = 3
 _NAMED: Final = (ir.Global, ir.Attr)
-_IN_ORDER: Final = frozenset({"concat", "stack", "concatenate", "hstack", "vstack", "next", "convert_to_tensor"})
 _JOINS: Final = frozenset({"concat", "stack", "concatenate", "hstack", "vstack"})
+_IN_ORDER: Final = _JOINS | {"next", "convert_to_tensor"}
 
 
 #: A file, and a position in it.
@@ -173,7 +173,7 @@ def _name(frame: Frame, call: ir.Call) -> str:
 def _orders(function: FunctionView, index: int) -> bool:
     """Whether dictionaries with the same keys arrive at a parameter in more than one order."""
     seen: dict[tuple[str, ...], tuple[str, ...]] = {}
-    if function.code.params[index].kind == "kwargs":
+    if function.code.params[index].is_kwargs:
         return _keywords_differ(function)
     for frame in function.frames:
         for obj in frame.args[index]:
@@ -186,7 +186,7 @@ def _orders(function: FunctionView, index: int) -> bool:
 
 def _keywords_differ(function: FunctionView) -> bool:
     """Whether calls give the same keywords in more than one order."""
-    named = {param.name for param in function.code.params if param.kind != "kwargs"}
+    named = {param.name for param in function.code.params if not param.is_kwargs}
     seen: dict[tuple[str, ...], tuple[str, ...]] = {}
     for caller, pos, _, how in function.callers():
         for call in calls_at(caller.code, pos) if how in DIRECT else ():

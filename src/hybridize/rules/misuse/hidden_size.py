@@ -88,7 +88,7 @@ def _is_open(function: FunctionView, spec: Value, slot: int) -> bool:
 def _specs(function: FunctionView) -> dict[int, Value]:
     """By the slot of a parameter the spec that the signature has for it."""
     items = signature_items(option(function, "input_signature")) or []
-    params = [p for p in function.code.params if p.kind in ("positional", "normal")]
+    params = [p for p in function.code.params if p.by_place]
     if function.facts.kind.value == "method":
         params = params[1:]
     return {param.slot: item for param, item in zip(params, items, strict=False) if is_spec(item)}

@@ -132,7 +132,7 @@ def _makers(function: FunctionView, index: int) -> dict[tuple[str, int], tuple[s
 
 def _is_nested(function: FunctionView, caller: Frame) -> bool:
     """Whether each run of the caller makes the function anew, and with it the graph."""
-    return function.code.parent is caller.code and caller.code.kind != "module"
+    return function.code.parent is caller.code and not caller.code.is_module
 
 
 def _is_one_of_many(caller: Frame, made: Instr) -> bool:
@@ -158,7 +158,7 @@ def _is_several(obj: Obj) -> bool:
 def _maker(caller: Frame, slot: int) -> Instr | None:
     """What makes the value in a slot, through `a, b = make(), make()` and the module's own variables."""
     made = definitions(caller.code).get(slot)
-    if isinstance(made, ir.Global) and caller.code.kind == "module":
+    if isinstance(made, ir.Global) and caller.code.is_module:
         written = [i for i in index_of(caller.code).of(ir.SetGlobal) if i.name == made.name]
         return _maker(caller, written[0].value) if len(written) == 1 and written[0].value != slot else made
     if isinstance(made, ir.Refine):

@@ -54,7 +54,7 @@ def _meet(function: FunctionView, optimizers: set[Obj], index: int) -> bool:
 
     One that `tf.function` makes at each call of another function has graphs of its own.
     """
-    if all(where.kind == "function" for where, _ in places(function)):
+    if all(where.is_function for where, _ in places(function)):
         return False
     holders = {o.site for f in function.frames for o in f.args[index] if isinstance(o, Inst)}
     if len(holders) == 1 and not any(is_optimizer(function.project, o) for f in function.frames for o in f.args[index]):

@@ -52,7 +52,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 def _has_one_graph(function: FunctionView) -> bool:
     """Whether a decorator makes the one graph: where code applies `tf.function`, each model may have its own."""
     made, parent = function.facts.hybridization, function.code.parent
-    return made is not None and made.is_decorator and (parent is None or parent.kind in ("module", "class"))
+    return made is not None and made.is_decorator and (parent is None or parent.is_body)
 
 
 def _makes_late(function: FunctionView, optimizer: Obj) -> bool:

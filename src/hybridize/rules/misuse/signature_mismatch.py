@@ -12,8 +12,8 @@ from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_dtype, spec_shape
 from hybridize.program import ir
+from hybridize.program.code import Code, Param
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Param
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.moving import moving
 from hybridize.tracing.replicas import is_distributed, replicated
@@ -48,20 +48,20 @@ def _signed(function: FunctionView, place: tuple[Code, int], signature: Value) -
         if all(isinstance(o, LibInst) and o.cls.endswith("TensorSpec") for o in signature):
             yield Hit(here, "the signature must be a list or tuple of specs", path=path)
         return
-    params = [p for p in function.code.params if p.kind in ("positional", "normal")]
+    params = [p for p in function.code.params if p.by_place]
     if function.facts.kind.value == "method" and params:
         params = params[1:]
     required = [p for p in params[len(items) :] if not p.has_default]
-    required += [p for p in function.code.params if p.kind == "keyword" and not p.has_default]
+    required += [p for p in function.code.params if p.by_name and not p.has_default]
     if required:
         yield Hit(here, f"the signature says nothing of the required parameter `{required[0].name}`", path=path)
         return
-    if len(items) > len(params) and not any(p.kind == "varargs" for p in function.code.params):
+    if len(items) > len(params) and not any(p.is_varargs for p in function.code.params):
         yield Hit(here, f"the signature has {len(items)} entries, the function takes {len(params)}", path=path)
         return
     specs = dict(zip([p.name for p in params], items, strict=False))
     calls = [each for each in function.callers() if _reaches(each[0], each[1], here)]
-    yield from _calls(function, calls, specs, params + [p for p in function.code.params if p.kind == "keyword"])
+    yield from _calls(function, calls, specs, params + [p for p in function.code.params if p.by_name])
     yield from _surplus(function, calls, len(items))
     yield from _assignments(function, specs)
 
@@ -173,14 +173,14 @@ def _is_instance(value: Value, name: str) -> bool:
 
 def _surplus(function: FunctionView, sites: Sequence[_Site], items: int) -> Iterator[Hit]:
     """Calls that fill `*args` or `**kwargs` with more than the signature has entries for."""
-    kinds = {p.kind for p in function.code.params}
+    star, stars = (any(p.stars == s for p in function.code.params) for s in ("*", "**"))
     names = {p.name for p in function.code.params}
-    for caller, pos, _, how in sites if kinds & {"varargs", "kwargs"} else ():
+    for caller, pos, _, how in sites if star or stars else ():
         calls = calls_at(caller.code, pos) if how in DIRECT else ()
         for call in calls if len(calls) == 1 else ():
             plain = not any(starred for _, starred in call.arguments)
-            more = "varargs" in kinds and plain and len(call.arguments) > items
-            other = "kwargs" in kinds and any(key is not None and key not in names for key, _ in call.keywords)
+            more = star and plain and len(call.arguments) > items
+            other = stars and any(key is not None and key not in names for key, _ in call.keywords)
             if more or other:
                 said = "an argument of `*`" if more else "a keyword of `**`"
                 yield Hit(

@@ -113,7 +113,7 @@ def _goes(frame: Frame, uses: Uses, owner: int, instr: Instr) -> bool:
     others = [use for use in uses.get(owner, ()) if use is not instr]
     if owner not in frame.code.slot_names:
         return not others
-    returned = any(isinstance(use, ir.Return) for use in method) and frame.code.kind == "function"
+    returned = any(isinstance(use, ir.Return) for use in method) and frame.code.is_function
     return returned and all(isinstance(use, (ir.Attr, ir.DelLocal)) for use in others)
 
 

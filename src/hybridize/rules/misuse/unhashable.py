@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.nesting import field_values, taken_apart
 from hybridize.domain.objects import Class, Container, Inst, Lib, LibInst, Tensor, Tup, Value, Wrapper
 from hybridize.domain.tensors import SYMBOLIC
+from hybridize.domain.words import MUTABLE
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.flow.frames import Frame
@@ -28,7 +29,7 @@ from hybridize.tracing.views import FunctionView, ProjectView
 _UNHASHABLE: Final = frozenset({"set", "deque", "collections.deque", "bytearray", "array"})
 #: Classes of objects that count as mappings, types or references, and are not made again of what they consist of.
 _NOT_REMADE: Final = frozenset({"configparser.ConfigParser", "weakref.ref", "tf.TensorSpec"})
-_MUTABLE: Final = frozenset({"list", "dict", "set", "bytearray"})
+_MUTABLE: Final = frozenset({*MUTABLE, "bytearray"})
 _DEPTH: Final = 3
 
 

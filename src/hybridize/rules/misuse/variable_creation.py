@@ -124,7 +124,8 @@ def keyed(function: FunctionView) -> Iterator[Hit]:
         path = frame.code.path
         evidence = [Evidence(message, path, pos >> 16)]
         if each.made is not None:
-            evidence.append(Evidence(f"makes a `{each.name}`", each.made[0], each.made[1] >> 16))
+            at, position = each.made
+            evidence.append(Evidence(f"makes a `{each.name}`", at, position >> 16))
         evidence += [Evidence("makes the object that it is kept in", o.site[0].path, o.site[1] >> 16) for o in new]
         yield Hit(pos, message, path=path, level=Level.WARNING, evidence=tuple(evidence), about=each.name)
 

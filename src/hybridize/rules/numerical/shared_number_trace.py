@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Lit, Tensor
-from hybridize.domain.words import NUMBERS
+from hybridize.domain.words import ELEMENTWISE, NUMBERS
 from hybridize.facts.model import Evidence
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.values import uses
 from hybridize.tracing.views import FrameView, FunctionView
 
-_ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "**"})
+_ARITHMETIC: Final = ELEMENTWISE - {"//", "%"}
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

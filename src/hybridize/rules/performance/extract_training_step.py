@@ -34,7 +34,7 @@ def scan(project: ProjectView) -> Iterator[Hit]:
     """Gradients that are computed and applied by a loop's own body; which functions stay eager, the plan knows."""
     seen: set[tuple[str, int]] = set()
     for code, frames in project.solution.frames.items():
-        if code.kind == "class" or code in project.solution.world.hybrids:
+        if code.is_class or code in project.solution.world.hybrids:
             continue
         for frame in frames:
             for start in _gradients(frame):

@@ -107,7 +107,7 @@ def _is_one_of_many(function: FunctionView, caller: Frame, made: Instr, pos: int
     if function.project.public.has(caller.code):
         return False  # who calls it elsewhere may do so again, and then each object has its graph
     sites = {(c, at) for c in caller.callers for at, callee in c.calls if callee is caller}
-    if caller.code.kind != "module" and (len(sites) != 1 or any(runs_often(c, at) for c, at in sites)):
+    if not caller.code.is_module and (len(sites) != 1 or any(runs_often(c, at) for c, at in sites)):
         return False
     objects = [o for o in caller.vals[made.target] or () if isinstance(o, (Inst, LibInst))]
     places = _places(caller, made)

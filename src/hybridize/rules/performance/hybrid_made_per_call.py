@@ -47,7 +47,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         frames = [f for f in function.project.solution.frames.get(where, ()) if not f.gone]
         if frames and all(is_traced(function.project, frame) for frame in frames):
             continue  # once for each trace of the graph around it, whose part it becomes
-        if where.kind == "class" or (where.kind != "module" and _is_exported(function.project, frames, function.code)):
+        if where.is_class or (not where.is_module and _is_exported(function.project, frames, function.code)):
             continue
         wasted = _is_wasted(function, frames, pos) and not _pays(function, where, pos)
         level = None if wasted and not any(_is_of_new(frame, function.code) for frame in frames) else Level.INFO
@@ -55,7 +55,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             if not _is_kept(function.project, frames, function.code):
                 said = "`tf.function` is applied in each iteration, and each is traced anew: apply it before the loop"
                 yield Hit(pos, said, path=where.path, level=level)
-        elif where.kind != "module" and any(map(_is_called_often, frames)):
+        elif not where.is_module and any(map(_is_called_often, frames)):
             if _is_kept(function.project, frames, function.code) and not _is_dropped(function, frames):
                 continue
             said = f"`tf.function` is applied at each call of `{where.name}`, and each is traced anew: keep its result"
@@ -153,7 +153,7 @@ def _is_dropped(function: FunctionView, frames: list[Frame]) -> bool:
 def _only_calls(caller: Frame, use: Instr, slot: int) -> bool:
     """Whether an instruction calls what is in a slot, or names it in a module: a loop names the next one so, too."""
     if isinstance(use, ir.SetGlobal):
-        return caller.code.kind == "module"
+        return caller.code.is_module
     return (
         isinstance(use, ir.Call)
         and all(s != slot for s, _ in use.arguments)
@@ -189,7 +189,7 @@ def _sets_attribute(frame: Frame, call: ir.Call) -> bool:
 def _outlives(code: Code, instr: ir.SetOuter) -> bool:
     """Whether an instruction writes a global, or a variable of a function around this one (`nonlocal`)."""
     if isinstance(instr, ir.SetGlobal):
-        return code.kind != "module"
+        return not code.is_module
     return instr.name in code.free
 
 

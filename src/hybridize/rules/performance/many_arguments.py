@@ -14,7 +14,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source import is_test_path
-from hybridize.tracing.loops import APPENDS, filling
+from hybridize.tracing.loops import ADDS, filling
 from hybridize.tracing.moving import Moving, moving
 from hybridize.tracing.views import FunctionView
 
@@ -88,7 +88,7 @@ def _unbounded(answers: Moving, caller: Frame, pos: int, callee: Frame, index: i
     value = callee.incoming[caller, pos][index]
     if not any(isinstance(o, (Container, Stream)) and _count(o) is None and _holds_tensors(o) for o in value):
         return ""
-    if callee.code.params[index].kind == "varargs":
+    if callee.code.params[index].is_varargs:
         starred = [slot for call in index_of(caller.code).calls.get(pos, ()) for slot, star in call.arguments if star]
         slot = starred[0] if starred else -1
         if starred and _many(caller.vals[slot] or frozenset()):
@@ -124,7 +124,7 @@ def _is_of_data(answers: Moving, frame: Frame, pos: int, slot: int, depth: int) 
 def _loops(frame: Frame, made: ir.Dict | ir.Generator | ir.List) -> list[ir.Loop]:
     """The loops that fill a list or dictionary after it was made."""
     index = index_of(frame.code)
-    appends = [i for name in APPENDS for i in index.attributes.get(name, ()) if index.original(i.owner) == made.target]
+    appends = [i for name in ADDS for i in index.attributes.get(name, ()) if index.original(i.owner) == made.target]
     return [loop for _, loops in filling(index, made, appends) for loop in loops]
 
 

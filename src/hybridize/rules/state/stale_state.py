@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from hybridize.domain.objects import NONE, Cell, Container, Lit, Obj, Prim, Tensor, Value
-from hybridize.domain.tensors import VARIABLE
+from hybridize.domain.objects import Cell, Container
 from hybridize.facts.arguments import within
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
@@ -16,6 +15,7 @@ from hybridize.tracing.filled import is_filled_before
 from hybridize.tracing.parts import Part
 from hybridize.tracing.reads import scan
 from hybridize.tracing.staleness import OPEN, RUNS, TESTS, Stale, counts, extent_of, stale
+from hybridize.tracing.traced_anew import is_traced_anew, is_unsized
 from hybridize.tracing.views import FunctionView, ProjectView
 from hybridize.tracing.witness import Witness, open_witnesses, stale_witnesses
 from hybridize.tracing.writes import Place, writes_of
@@ -35,7 +35,7 @@ def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Con
     for doubt, places, witnesses in zip(doubts, changed, shown, strict=True):
         found: dict[Hit, Confirmed] = {}
         extent = extent_of(doubt.function) if places else 0
-        unsized = bool(witnesses) and _is_unsized(doubt.function)
+        unsized = bool(witnesses) and is_unsized(doubt.function)
         said: set[object] = set()
         for hit in doubt.hits:
             if hit.subject in places and not (doubt.function.is_hybrid and hit.subject in said):
@@ -68,7 +68,7 @@ def _witnesses(
     questions: list[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]] = []
     where: list[int] = []
     for i, (doubt, places) in enumerate(zip(doubts, changed, strict=True)):
-        if not places or not doubt.function.is_hybrid or _is_traced_anew(doubt.function):
+        if not places or not doubt.function.is_hybrid or is_traced_anew(doubt.function):
             continue
         left = places.keys() - doubtful(doubt.function, places)
         found[i] = open_witnesses(doubt.function, [place for place in left if places[place].seen == OPEN])
@@ -79,34 +79,6 @@ def _witnesses(
     for i, witnesses in zip(where, stale_witnesses(project, questions), strict=True):
         found[i].update(witnesses)
     return list(found)
-
-
-def _is_traced_anew(function: FunctionView) -> bool:
-    """Whether what else a call passes may be of another size, or another number: that call reads the new value.
-
-    The first axis is that of batches, which are mostly alike.
-    """
-    places = range(len(function.code.params))
-    return any(_is_another(frozenset(o for frame in function.frames for o in frame.args[i])) for i in places)
-
-
-def _is_unsized(function: FunctionView) -> bool:
-    """Whether nothing is known of the sizes of what some call passes: that call may be traced anew."""
-    values = (o for frame in function.frames for value in frame.args for o in value)
-    return any(isinstance(o, Tensor) and o.kind != VARIABLE and o.shape is None for o in values)
-
-
-def _is_another(value: Value) -> bool:
-    """Whether calls may pass arguments of several sizes for one parameter, or several numbers."""
-    constants = len(value) > 1 and any(isinstance(o, Lit) and o is not NONE for o in value)
-    return constants or any(map(_varies, value))
-
-
-def _varies(obj: Obj) -> bool:
-    """Whether an argument may be of another size in each call, or another number."""
-    if isinstance(obj, Tensor):
-        return obj.kind != VARIABLE and obj.shape is not None and any(size < 0 for size in obj.shape[1:])
-    return isinstance(obj, (Prim, Lit)) and obj.varies
 
 
 def _places(project: ProjectView, doubt: Doubt) -> dict[Place, list[Frame]]:
@@ -129,7 +101,7 @@ def _is_local(place: Place, frame: Frame, doubt: Doubt) -> bool:
     if not isinstance(place, Cell) or isinstance(place, Part):
         return False
     if any(frame.cells.get(name) is place for name in frame.code.cells):
-        return frame.code.kind not in ("module", "class")
+        return not frame.code.is_body
     outer = frame.code.parent
     while outer is not None and outer is not doubt.function.code.parent:
         owners = [f for f in doubt.function.project.solution.frames.get(outer, ()) if place in f.cells.values()]

@@ -7,7 +7,6 @@ from typing import Any
 
 from .values import ARRAYS, MISSING, Described, shown
 
-LIMIT = 30  # differences that are kept
 _LEAST_SCALE = 1e-3  # smaller numbers are compared as if they stood beside one of this size
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from .holders import Cache, Cell, Change, Class_, Mapped, Position, Sequence_, Traces, Whole
 from .moving import Unclonable, Wire, clone, is_bare, moves
+from .outside import LIBRARIES
 from .resources import guarded_tape, is_read, is_variable, kind_name, settings, special
 from .values import BOOKKEEPING
 
@@ -39,8 +40,8 @@ _STANDARD = frozenset(
 _MEETING = frozenset(
     "Queue LifoQueue PriorityQueue SimpleQueue Event Condition Barrier Semaphore BoundedSemaphore Thread".split()
 )
-#: Packages whose objects are machinery to the program: their state is put back, but not compared.
-_MACHINERY = ("tensorflow", "keras", "tf_keras", "google", "absl", "numpy")
+#: Packages whose objects are put back, but not compared.
+_MACHINERY = (*LIBRARIES, "google", "absl", "numpy")
 #: What Keras keeps outside of objects: (module, name).
 _KERAS = (
     ("keras.src.backend.common.global_state", "GLOBAL_STATE_TRACKER"),

@@ -26,7 +26,8 @@ _CALLS = {
 }  # fmt: skip
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _STANDARD = os.path.dirname(os.__file__) + os.sep
-_LIBRARIES = ("tensorflow", "keras", "tf_keras")
+#: Packages whose code and objects are machinery to the program.
+LIBRARIES = ("tensorflow", "keras", "tf_keras")
 
 
 class Written:
@@ -124,7 +125,7 @@ def _by_library() -> bool:
         path = frame.f_code.co_filename
         library = "site-packages" in path or "dist-packages" in path
         if library or not (path.startswith(_STANDARD) or path.startswith("<frozen") or path == __file__):
-            return library and str(frame.f_globals.get("__name__")).partition(".")[0] in _LIBRARIES
+            return library and str(frame.f_globals.get("__name__")).partition(".")[0] in LIBRARIES
         frame = frame.f_back
     return False
 

@@ -28,7 +28,7 @@ def note(call: Call, before: int, bound: Any, parts: Any, key: Any) -> int:
         return 0
     if subject.renewed and key in subject.known:
         return new
-    created = _created(call)
+    created = getattr(form(call), "_created_variables", None)
     if created and subject.noted is not created:
         subject.noted = created
         if subject.creates(call.instance):
@@ -70,7 +70,3 @@ def form(call: Call) -> Any:
         return call.candidate()
     except Exception:
         return None
-
-
-def _created(call: Call) -> Any:
-    return getattr(form(call), "_created_variables", None)

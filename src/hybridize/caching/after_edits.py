@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import TypeVar
 
-from hybridize.caching.moving import Mover
+from hybridize.caching.shifting import Mover
 from hybridize.decide.model import Action, FunctionReport, Report, assumptions_of
 from hybridize.deciding import Again, distinct
 from hybridize.program.edited import lines_before

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from hybridize.rewrite.file_edits import plan_edits
 from hybridize.rewrite.model import FilePlan, FileResult
-from hybridize.rewrite.notebook import plan_notebook
-from hybridize.rewrite.plan import plan_edits
+from hybridize.rewrite.notebook_json import plan_notebook
 from hybridize.rewrite.sections import Around
 from hybridize.source.model import FileRef, SourceError
 from hybridize.source.reading import decode_source

@@ -10,8 +10,8 @@ from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 
 from hybridize.records import replace
+from hybridize.rewrite.file_edits import plan_edits
 from hybridize.rewrite.model import DecoratorChange, Edit, FileResult, KnownNames, apply_edits
-from hybridize.rewrite.plan import plan_edits
 from hybridize.rewrite.sections import NOWHERE, Around
 from hybridize.rewrite.text import SourceText as Lines
 from hybridize.source.ends import common_ends

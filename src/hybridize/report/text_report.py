@@ -8,7 +8,7 @@ from itertools import groupby
 
 from hybridize.decide.model import Action, Report
 from hybridize.records import dataclass, field
-from hybridize.report import functions, plan, problems
+from hybridize.report import every_function, problems, what_to_do
 from hybridize.report.hints import counts
 from hybridize.report.layout import Page, ordered
 from hybridize.report.paths import place
@@ -62,22 +62,22 @@ class _Writer:
         said = releases(self.whole.project.versions)
         yield page.paragraph(said, rest="  ", lead=said.split(",")[0].split(" (")[0], colour="bold")
         yield from self.tasks()
-        yield "".join(plan.repairs(self.whole, self.display, page, every=options.everything))
+        yield "".join(what_to_do.repairs(self.whole, self.display, page, every=options.everything))
         if options.everything:
-            yield from functions.listing(self.whole, self.display, page, verbose=options.verbose)
+            yield from every_function.listing(self.whole, self.display, page, verbose=options.verbose)
         summary = summarize(self.whole)
         yield self._kept(summary)
         if options.assumptions:
             yield "".join(self._assumptions())
         yield self._totals(summary)
-        yield "".join(plan.following(self.whole, self.display, options.paths, page))
+        yield "".join(what_to_do.following(self.whole, self.display, options.paths, page))
 
     def tasks(self) -> Iterator[str]:
         """The plan and what is wrong; of a quiet report that is all, and a plan of nothing is not said."""
         options = self.options
         if not options.quiet or any(f.decision.action is not Action.KEEP for f in self.whole.functions):
             every, verbose = options.everything, options.verbose
-            yield "".join(plan.plan(self.whole, self.display, options.page, every=every, verbose=verbose))
+            yield "".join(what_to_do.plan(self.whole, self.display, options.page, every=every, verbose=verbose))
         yield from problems.write(
             self.whole,
             self.display,

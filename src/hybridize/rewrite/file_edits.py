@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hybridize.rewrite.model import DecoratorChange, FileResult, KnownNames, apply_edits
+from hybridize.rewrite.post_condition import verify_against
 from hybridize.rewrite.propose import ParsedFile, Proposal, propose
 from hybridize.rewrite.sections import NOWHERE, Around
-from hybridize.rewrite.verify import verify_against
 
 
 def plan_edits(

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator
 
 from hybridize.rewrite.model import FileResult
-from hybridize.rewrite.notebook import source_strings
+from hybridize.rewrite.notebook_json import source_strings
 from hybridize.source.model import Cell, FileRef, SourceError
 from hybridize.source.reading import decode_source
 

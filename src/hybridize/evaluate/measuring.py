@@ -13,7 +13,7 @@ from hybridize.evaluate import metrics
 from hybridize.evaluate.processes import load
 from hybridize.evaluate.statistics import Times, Verdict, judge
 from hybridize.runtime.launch import Launch, Target, launch
-from hybridize.runtime.sources import MemoryFile
+from hybridize.runtime.rewritten import MemoryFile
 
 ORIGINAL: Final = "original"
 REFACTORED: Final = "refactored"

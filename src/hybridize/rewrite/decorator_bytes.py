@@ -87,7 +87,7 @@ def arguments_edit(
         return [Edit(start, close, (separator + _source(new)).encode(text.encoding))]
     edits: list[Edit] = []
     for name, value in new:
-        if name in kept and not _same_source(kept[name].value, value):
+        if name in kept and ast.dump(kept[name].value) != ast.dump(ast.parse(value, mode="eval").body):
             old = kept[name].value
             start = text.offset(old.lineno, old.col_offset)
             edits.append(Edit(start, _end(text, old), value.encode(text.encoding)))
@@ -122,10 +122,6 @@ def _end(text: SourceText, node: ast.expr) -> int:
 
 def _source(arguments: tuple[tuple[str, str], ...]) -> str:
     return ", ".join(f"{name}={value}" for name, value in arguments)
-
-
-def _same_source(node: ast.expr, source: str) -> bool:
-    return ast.dump(node) == ast.dump(ast.parse(source, mode="eval").body)
 
 
 def decorator_source(name: str, arguments: tuple[tuple[str, str], ...]) -> str:
