@@ -125,6 +125,11 @@ def _indices(a: Args) -> Value:
     return tup([a.result("int64", (DYNAMIC,))] * rank).value
 
 
+def _unraveled(a: Args) -> Value:
+    """An array of the shape of the indices for each dim of what they point into."""
+    return tup([a.result("int64", a.nth(0).shape)] * len(a.dims("shape"))).value
+
+
 def _gradient(a: Args) -> Value:
     x = a.nth(0)
     dtype = x.dtype if x.dtype in ("float32", "float64") else divided(x.dtype)
@@ -210,6 +215,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "np.gradient": _other(_gradient),
     "np.broadcast_shapes": _other(_broadcast_shapes),
     **{f"np.{n}": _other(_indices) for n in ("triu_indices", "tril_indices")},
+    "np.unravel_index": _other(_unraveled),
     "np.linalg.norm": _array(lambda a: real(inexact(a)) if not a.given("ord") else None, _norm),
     "np.linalg.inv": _array(inexact, shaping.nth(0)),
     "np.linalg.cholesky": _array(inexact, shaping.nth(0)),
