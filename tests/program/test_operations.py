@@ -53,7 +53,8 @@ def outer(p, *, q=2):
 async def later(p):
     await p
 class C(object, metaclass=type):
-    n = 1
+    n = m = 1
+    del m
 """
 
 
@@ -111,6 +112,7 @@ def test_the_role_of_every_field_is_known() -> None:
         (ir.SetItem(0, 1, 2, 3), [1, 2, 3]),
         (ir.Unpack(0, (7, 8), 1, -1), [1]),
         (ir.DelLocal(0, 1), []),
+        (ir.DelName(0, "n"), []),
         (ir.Refine(0, 9, 1, "isinstance", True, 2), [1]),
         (ir.Class(0, 9, None, ((1, False),), (("metaclass", 2),)), [1, 2]),  # type: ignore[arg-type]
     ],

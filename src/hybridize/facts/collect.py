@@ -92,7 +92,7 @@ class Collector:
             column=code.column,
             end_line=code.end_line,
             qualname=code.qualname,
-            kind=kind_of(code, parameters.kind),
+            kind=kind_of(code, parameters.kind if parameters.func is not None else "method"),
             mode=Mode.HYBRID if made_hybrid else Mode.EAGER,
             hybridization=made_hybrid,
             candidate=made_hybrid is not None or tensor.value is Ternary.YES,
@@ -142,9 +142,9 @@ def identifier(code: Code) -> str:
 
 
 def kind_of(code: Code, kind: str) -> FunctionKind:
-    """What a `def` defines."""
+    """What a `def` defines; `kind` is what a class has it as: `function` where it deletes its name."""
     if code.in_class:
-        return FunctionKind(kind) if kind in ("classmethod", "staticmethod") else FunctionKind.METHOD
+        return FunctionKind(kind)
     if code.parent is not None and not code.parent.is_body:
         return FunctionKind.NESTED
     return FunctionKind.FUNCTION

@@ -418,7 +418,7 @@ TRANSFER: Final[dict[type[Instr], _Mask]] = {
 _LEADS_BACK: Final = frozenset({ir.Loop, ir.SetCell, ir.SetAttr, ir.SetItem, ir.Append, ir.Put})
 #: What brings nothing symbolic into a slot by itself: definitions, control, names (`Symbolic._frame` sees to results).
 CARRIES_NOTHING: Final = frozenset(
-    {ir.Global, ir.SetGlobal, ir.SetCell, ir.SetName, ir.DelGlobal, ir.DelCell, ir.DelLocal}
+    {ir.Global, ir.SetGlobal, ir.SetCell, ir.SetName, ir.DelGlobal, ir.DelCell, ir.DelLocal, ir.DelName}
     | {ir.Import, ir.ImportFrom, ir.ImportStar, ir.SetAttr, ir.DelAttr, ir.DelItem, ir.Slice, ir.Generator, ir.Sized}
     | {ir.Func, ir.Class, ir.Return, ir.Yield, ir.YieldFrom, ir.Raise, ir.Assert, ir.Jump, ir.If, ir.Loop, ir.Try}
     | {ir.Exit}

@@ -100,6 +100,13 @@ class DelLocal(Instr):
 
 
 @record
+class DelName(Instr):
+    """Deletes a variable of a class body."""
+
+    name: str
+
+
+@record
 class Import(ValueInstr):
     """`import name`; binds the top package where there is no `as`."""
 

@@ -68,6 +68,8 @@ def _delete(low: Lowering, node: ast.Delete) -> None:
                 low.unset(target.id)
                 if low.is_module or target.id in low.scope.globals:
                     low.emit(ir.DelGlobal(pos, target.id))
+                elif low.is_class:
+                    low.emit(ir.DelName(pos, low.mangle(target.id)))
                 elif target.id in low.scope.nonlocals:
                     low.emit(ir.DelCell(pos, target.id))
             case ast.Attribute():

@@ -25,6 +25,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
+from hybridize.domain.session import Table
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow import steps
 from hybridize.flow.classes import OBJECT
@@ -34,7 +35,11 @@ from hybridize.flow.steps import kept, on
 from hybridize.flow.windows import window_of
 from hybridize.library.protocols import ask
 from hybridize.program import ir
+from hybridize.program.code import Code
+from hybridize.program.index import instructions
 from hybridize.program.ir import NO_SLOT, Instr
+
+_LEFT_OUT: Final[Table[Code, frozenset[str]]] = Table()
 
 
 def _await(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Await) -> None:
@@ -93,6 +98,9 @@ def _set_name(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetName) 
     name, src, pos = instr.name, instr.value, instr.position
     if frame.namespace is not None:
         value = vals[src] or BOTTOM
+        if name in _left_out(frame.code):
+            _disown(frame.namespace, value)
+            return
         for obj in value:
             if isinstance(obj, Func) and obj.owner is None:
                 obj.owner = frame.namespace
@@ -101,6 +109,32 @@ def _set_name(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetName) 
         if cell.value and frame.runs <= 1:
             cell.value = BOTTOM
         engine.cells.write(frame, cell, value, pos)
+
+
+def _del_name(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelName) -> None:
+    """Nothing is left to do: what is always deleted was never set (`_left_out`), what may be stays."""
+
+
+def _left_out(code: Code) -> frozenset[str]:
+    """The names of a class body that the class does not have in the end: deleted, and not set again."""
+    known = _LEFT_OUT.here()
+    found = known.get(code)
+    if found is None:
+        gone: set[str] = set()
+        for instr in instructions(code.body):
+            if isinstance(instr, ir.SetName):
+                gone.discard(instr.name)
+            elif isinstance(instr, ir.DelName) and instr in code.body:
+                gone.add(instr.name)
+        found = known[code] = frozenset(gone)
+    return found
+
+
+def _disown(cls: Class, value: Value) -> None:
+    """Makes functions no methods of a class that has them under no name."""
+    for obj in value:
+        if isinstance(obj, Func) and obj.owner is cls and all(obj not in cell.value for cell in cls.fields.values()):
+            obj.owner = None
 
 
 def _del_global(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelGlobal) -> None:
@@ -251,6 +285,7 @@ STEPS: Final[dict[type[Instr], Handler]] = dict(
         on(ir.DelGlobal, _del_global),
         on(ir.DelCell, _del_cell),
         on(ir.DelLocal, _del_local),
+        on(ir.DelName, _del_name),
         on(ir.Attr, kept(_attr, steps.owner)),
         on(ir.SetAttr, kept(_set_attr, steps.changed_attribute, assigns=False)),
         on(ir.DelAttr, _del_attr),
