@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 #: The rule that suggests functions to extract: not from code that becomes a graph as a whole.
 _SUGGESTED = "HY110"
+#: The rule that tells what retraces a graph.
+_RETRACED = "HY101"
 #: What is told of places that run eagerly only.
 _OUTSIDE = (_SUGGESTED, "HY106", "HY107")
 #: So many functions above one that was edited are judged with it.
@@ -192,7 +194,8 @@ class Deciding:
             if not self._suppressions.silences(h.path, h.line, h.rule.code, h.rule.name)
         ]
         self.findings += _in_tests([finding(hit, None) for hit in rest], self._roles)
-        planned = self._plan(Basis.of(scanner, collector.extents.components, self._old), reached)
+        basis = Basis.of(scanner, collector.extents.components, self._old, partial(self._mends, scanner.project))
+        planned = self._plan(basis, reached)
         self.findings += self._suppressions.unused()
         # Where a graph calls, an argument is what it is at each of its traces, and a step is part of it.
         self.findings = [f for f in self.findings if f.code not in _OUTSIDE or not planned.in_graph(f.path, f.line)]
@@ -289,6 +292,16 @@ class Deciding:
             self.mistakes.changed(code, report, partial(step, code, report))
             for code, report in zip(codes, reports, strict=True)
         ]
+
+    def _mends(self, project: ProjectView, code: Code) -> bool:
+        """Whether a repair is offered that passes tensors for what retraces a function."""
+        return any(
+            _RETRACED in repair.answers
+            for view, hits in self._broken.values()
+            if view.code is code
+            for bundle in _bundles(project, [(view, hits)], (), ())
+            for repair in bundle.repairs
+        )
 
     def _repair(self, project: ProjectView, steps: Sequence[RuleHit], vain: Collection[Code] = ()) -> None:
         """Only now, for what a repair changes may be used where the program itself does not get."""

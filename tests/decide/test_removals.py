@@ -165,10 +165,17 @@ def test_all_safe_removes_nothing_that_the_estimate_says_loses(tmp_path: Path) -
 
 
 def test_retracing_is_weighed_against_what_the_graph_saves(tmp_path: Path) -> None:
-    found = functions({"program.py": RETRACED}, tmp_path)
+    only_python = RETRACED.replace("+ epoch", "+ SHIFTS[epoch]").replace("\n\n", "\nSHIFTS = [0.5] * 30\n\n", 1)
+    found = functions({"program.py": only_python}, tmp_path)
     assert removed(found) == {"few", "middling"}
     assert "more than tracing costs" in reason(found["long"])
     assert "more than tracing costs" in reason(found["often"])
+
+
+def test_a_graph_stays_where_its_calls_can_pass_tensors(tmp_path: Path) -> None:
+    found = functions({"program.py": RETRACED}, tmp_path)
+    assert removed(found) == {"few"}  # two operations are faster without a graph all the same
+    assert "its calls can pass tensors" in reason(found["middling"])
 
 
 def test_calls_by_tests_are_no_proof_of_retracing(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hybridize.decide.confidence import Confidences
 from hybridize.decide.removals import Removals
@@ -31,15 +31,22 @@ class Basis:
     scanner: Scanner
 
     @classmethod
-    def of(cls, scanner: Scanner, order: list[list[Frame]], old: Mapping[str, Versions]) -> Basis:
+    def of(
+        cls,
+        scanner: Scanner,
+        order: list[list[Frame]],
+        old: Mapping[str, Versions],
+        mends: Callable[[Code], bool],
+    ) -> Basis:
         """That of a solved program; `order` are the components of its call graph, callees first.
 
-        `old` has the releases that folders ask for, by file, where these are before 2.0.
+        `old` has the releases that folders ask for, by file, where these are before 2.0; `mends` says of a function
+        that a repair is offered which passes tensors for what retraces it.
         """
         solution, roles = scanner.solution, scanner.project.roles
         counts = Counts()
         frequency = Frequency(solution, order, counts)
         benefits = Benefits(set(solution.world.hybrids), counts, solution.frames)
-        removals = Removals(solution.frames, frequency, benefits, roles)
+        removals = Removals(solution.frames, frequency, benefits, roles, mends)
         sessions = Sessions.of(solution, scanner.project.versions, roles, old)
         return cls(solution.frames, frequency, benefits, sessions, roles, Confidences(scanner), removals, scanner)

@@ -7,7 +7,7 @@ the graph what tracing takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from math import inf
 from typing import Final
@@ -78,14 +78,21 @@ class Removals:
     """Judges the removals of a solved program."""
 
     def __init__(
-        self, frames: Mapping[Code, list[Frame]], frequency: Frequency, benefits: Benefits, roles: Roles
+        self,
+        frames: Mapping[Code, list[Frame]],
+        frequency: Frequency,
+        benefits: Benefits,
+        roles: Roles,
+        mends: Callable[[Code], bool],
     ) -> None:
+        """`mends` says whether a repair is offered that passes tensors for what retraces a function."""
         self.frames = frames
         self.frequency = frequency
         self.benefits = benefits
         self.roles = roles
         self._looker = Looker()
         self._public = Public(roles)
+        self._mends = mends
 
     def visit(self, code: Code, report: FunctionReport, *, all_safe: bool) -> FunctionReport:
         """A report that takes a decorator away, or one that keeps it and says why.
@@ -97,6 +104,9 @@ class Removals:
         benefit = work.benefit if work is not None else None
         judged = replace(report, decision=replace(report.decision, benefit=benefit))
         reason = self._against(code, report, frames, all_safe=all_safe)
+        pays = benefit is not None and benefit > _CLEAR  # but for what retraces it
+        if reason is None and pays and report.decision.precondition == "P3" and self._mends(code):
+            reason = status_of(report.facts, "graph-may-pay", "its calls can pass tensors for what retraces it")
         return judged if reason is None else judged.kept(reason)
 
     def _against(self, code: Code, report: FunctionReport, frames: list[Frame], *, all_safe: bool) -> Status | None:

@@ -7,7 +7,22 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TypeAlias
 
-from hybridize.domain.objects import Bound, Cell, Func, Heap, Inst, Lib, Lit, Mod, Obj, Prim, Tensor, Unknown, Value
+from hybridize.domain.objects import (
+    Bound,
+    Cell,
+    Func,
+    Heap,
+    Inst,
+    Lib,
+    Lit,
+    Mod,
+    Obj,
+    Prim,
+    Tensor,
+    Unknown,
+    Value,
+    Wrapper,
+)
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.benefit import Benefits
 from hybridize.facts.symbolic import holds_tensor
@@ -356,8 +371,11 @@ class Bench:
 
 
 def _code_of(obj: Obj) -> Code | None:
+    """The function that something is, as it is, as a graph, or bound."""
+    while isinstance(obj, Wrapper) and obj.kind == "hybrid" and len(obj.inner) == 1:
+        (obj,) = obj.inner
     if isinstance(obj, Bound):
-        obj = obj.func if isinstance(obj.func, Obj) else obj
+        return _code_of(obj.func) if isinstance(obj.func, Obj) else None
     return obj.code if isinstance(obj, Func) else None
 
 

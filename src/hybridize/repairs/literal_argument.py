@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from hybridize.domain.objects import Tensor
+from hybridize.domain.objects import Lit, Prim, Tensor, Value
 from hybridize.program.ir import Code
 from hybridize.repairs.bench import NOTHING, Bench, numbers
 from hybridize.repairs.edits import TextEdit
@@ -13,32 +13,60 @@ from hybridize.repairs.literal_uses import Uses
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 
 _LARGEST = 2**31 - 1
+#: So many constants are as many traces, and no more.
+_FEW = 4
 
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
-    """A parameter of which the function asks nothing that a tensor cannot answer, and whose calls are all known."""
+    """Parameters of which the function asks nothing that a tensor cannot answer, and whose calls are all known."""
     code = cause.function
     own = bench.function_node(code)
-    if cause.parameter is None or own is None:
+    named = [i for i, param in enumerate(code.params) if cause.hit is not None and param.name == cause.hit.about]
+    given = named if cause.parameter is None else [cause.parameter]
+    if not given or own is None:
         return
-    param = code.params[cause.parameter]
+    sites, file = bench.call_sites(code), bench.file(code.path)
+    edits: list[TextEdit] = []
+    said: list[str] = []
+    doubts: list[str] = []
+    for index in sorted({*given, *_varying(bench, code)}):
+        kind, name = _kind(bench, code, index), code.params[index].name
+        if sites is None or file is None:
+            raise NotOffered("not all calls of the function are known")
+        dtype, within = Uses(bench, file, own, name, whole=kind == "int").answer()
+        edits += [*(_wrapped(bench, site, pos, code, index, dtype) for site, pos in sites), *within]
+        said.append(f"`{name}` as a tensor")
+        doubts.append(f"`{name}` is a tensor in the function then, with the arithmetic of {dtype} and not of Python")
+    yield Change(tuple(dict.fromkeys(edits)), f"calls pass {' and '.join(said)}", "; ".join(doubts))
+
+
+def _varying(bench: Bench, code: Code) -> list[int]:
+    """The parameters that get a number which differs from call to call, or more than a few numbers."""
+    found = []
+    for index in range(len(code.params)):
+        given = {o for o in _given(bench, code, index) if isinstance(o, (Lit, Prim)) and o.kind in ("int", "float")}
+        if len(given) > _FEW or any(o.varies for o in given):
+            found.append(index)
+    return found
+
+
+def _given(bench: Bench, code: Code, index: int) -> Value:
+    """What calls pass for a parameter."""
     value = NOTHING
     for frame in bench.frames(code):
-        value |= frame.args[cause.parameter]
+        value |= frame.args[index]
+    return value
+
+
+def _kind(bench: Bench, code: Code, index: int) -> str:
+    """The one kind of number that a parameter gets, `int` or `float`."""
+    param, value = code.params[index], _given(bench, code, index)
     kinds = numbers(o for o in value if not isinstance(o, Tensor))
     if kinds not in ({"int"}, {"float"}) or any(isinstance(o, Tensor) for o in value) or param.has_default:
         raise NotOffered(f"`{param.name}` is not always a number of one type")
     if any(abs(c) > _LARGEST for c in (getattr(o, "const", 0) for o in value) if isinstance(c, int)):
         raise NotOffered(f"`{param.name}` may not fit into an int32")
-    sites = bench.call_sites(code)
-    file = bench.file(code.path)
-    if sites is None or file is None:
-        raise NotOffered("not all calls of the function are known")
-    dtype, within = Uses(bench, file, own, param.name, whole=kinds == {"int"}).answer()
-    edits = [_wrapped(bench, site, pos, code, cause.parameter, dtype) for site, pos in sites]
-    doubt = f"`{param.name}` is a tensor in the function then, with the arithmetic of {dtype} and not of Python"
-    said = f"calls pass `{param.name}` as a tensor"
-    yield Change(tuple(dict.fromkeys([*edits, *within])), said, doubt)
+    return next(iter(kinds))
 
 
 def _wrapped(bench: Bench, site: Code, pos: int, callee: Code, index: int, dtype: str) -> TextEdit:
@@ -63,12 +91,13 @@ def _wrapped(bench: Bench, site: Code, pos: int, callee: Code, index: int, dtype
 REPAIR = Repair(
     code="HY806",
     name="literal-to-tensor",
-    removes=frozenset({"HY002"}),
+    removes=frozenset({"HY002", "HY101"}),
     summary="A Python number that differs from call to call is passed as a tensor.",
     details="""Each new Python number among the arguments is traced anew; a tensor of the same value is not.
 `train_step(x, step)` becomes `train_step(x, tf.constant(step, dtype=tf.int32))` at every call, where the function asks
 nothing of the number that a tensor cannot answer. Integers become int32 and floats float32, as TensorFlow makes them,
-or what the tensors are that they are combined with.""",
+or what the tensors are that they are combined with. What is hybrid already, and pays but for that, keeps its
+decorator.""",
     safety="Never safe: inside of the function the arithmetic is that of the tensor's dtype, and not Python's.",
     propose=propose,
     examples=(

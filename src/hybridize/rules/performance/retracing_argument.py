@@ -58,7 +58,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         )
         said = f"{what}: each new value is traced anew. Pass a tensor"
         calls = [at for caller, at, *_ in function.callers() if (caller.code.path, at >> 16) == (path, line)]
-        yield Hit(min(calls, default=line << 16), said, path=path, evidence=facts.retraces.evidence, level=level)
+        about = cause.subject if cause is not None and cause.told is Told.RECEIVES else ""
+        at = min(calls, default=line << 16)
+        yield Hit(at, said, path=path, evidence=facts.retraces.evidence, level=level, about=about)
 
 
 def _is_repeated(function: FunctionView, cause: Evidence, *, looped: bool) -> bool:
@@ -167,7 +169,8 @@ def _moved(function: FunctionView) -> Iterator[Hit]:
                 said = f"`{name}` {verb} {what}, made anew for each call: every new one is traced"
                 loud = plain and _is_looped(function, caller, pos) and not _are_few(function, caller, pos, slot)
                 seen_so = not function.is_hybrid or loud
-                yield Hit(pos, said, path=caller.code.path, level=None if seen_so else Level.INFO)
+                level = None if seen_so else Level.INFO
+                yield Hit(pos, said, path=caller.code.path, level=level, about=name)
                 break
 
 
