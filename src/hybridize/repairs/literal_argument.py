@@ -25,13 +25,15 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     given = named if cause.parameter is None else [cause.parameter]
     if not given or own is None:
         return
-    sites, file = bench.call_sites(code), bench.file(code.path)
+    # Of a program it is no matter that nobody is seen to run what makes the calls.
+    sites = bench.call_sites(code) or (None if bench.is_library(code.path) else bench.direct_calls(code))
+    file = bench.file(code.path)
     edits: list[TextEdit] = []
     said: list[str] = []
     doubts: list[str] = []
     for index in sorted({*given, *_varying(bench, code)}):
         kind, name = _kind(bench, code, index), code.params[index].name
-        if sites is None or file is None:
+        if not sites or file is None:
             raise NotOffered("not all calls of the function are known")
         dtype, within = Uses(bench, file, own, name, whole=kind == "int").answer()
         edits += [*(_wrapped(bench, site, pos, code, index, dtype) for site, pos in sites), *within]
@@ -51,10 +53,12 @@ def _varying(bench: Bench, code: Code) -> list[int]:
 
 
 def _given(bench: Bench, code: Code, index: int) -> Value:
-    """What calls pass for a parameter."""
+    """What calls that are seen pass for a parameter."""
     value = NOTHING
     for frame in bench.frames(code):
-        value |= frame.args[index]
+        for (caller, pos), args in frame.incoming.items():
+            if caller is not None and not frame.started_by(caller, pos):
+                value |= args[index]
     return value
 
 
