@@ -57,3 +57,29 @@ def test_calls_stay_in_a_library_whose_users_make_others(tmp_path: Path) -> None
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "steps"\n', encoding="utf-8")
     (tmp_path / "__init__.py").write_text("", encoding="utf-8")
     assert "tf.constant" not in fixed(PROGRAM, tmp_path).text
+
+
+def is_made_by_default(program: str, folder: Path) -> bool:
+    return "tf.constant(epoch" in fixed(program, folder, unsafe=False).text
+
+
+def test_a_number_that_is_given_to_tensors_as_it_is_needs_no_option(tmp_path: Path) -> None:
+    assert is_made_by_default(PROGRAM, tmp_path)
+    assert is_made_by_default(PROGRAM.replace("    return loss", "    return loss * epoch"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("return loss", "return loss / (epoch + 1)"),  # computed in int32 first
+        ("return loss", "return loss if epoch > 5 else -loss"),  # Python decides now, and the graph then
+        ("return loss", "print(x)\n    return loss"),  # printed by each trace
+        ("return loss", "return loss * RATES[0]"),  # what is read anew with each trace
+        ("return loss", "RATES.append(0.1)\n    return loss"),
+    ],
+)
+def test_it_does_where_the_traces_that_fall_away_could_be_missed(old: str, new: str, tmp_path: Path) -> None:
+    program = PROGRAM.replace(old, new).replace("NAMES =", "RATES = [0.5]\nNAMES =")
+    program = program.replace("        for x in data:", "        RATES[0] *= 0.9\n        for x in data:")
+    assert is_made_by_default(PROGRAM.replace("NAMES =", "RATES = [0.5]\nNAMES ="), tmp_path)
+    assert not is_made_by_default(program, tmp_path)

@@ -195,10 +195,11 @@ def _findings(function: FunctionView, hits: Sequence[RuleHit]) -> Iterator[Cause
     reasons: dict[tuple[str, int], Reason] = {}
     for reason in _reasons(function):
         reasons.setdefault((reason.frame.code.path, reason.effect.position), reason)
-    for hit in hits:
-        if hit.rule.level is not None or hit.level is not None:
-            effect = reasons.get((hit.path, hit.position))
-            yield Cause(hit.rule.code, hit.path, hit.position, hit.message, function.code, reason=effect, hit=hit)
+    told = [hit for hit in hits if hit.rule.level is not None or hit.level is not None]
+    alone = len({hit.rule.code for hit in told}) == 1 and not reasons
+    for hit in told:
+        effect = reasons.get((hit.path, hit.position))
+        yield Cause(hit.rule.code, hit.path, hit.position, hit.message, function.code, effect, hit, alone=alone)
 
 
 def _reasons(function: FunctionView) -> Iterator[Reason]:

@@ -35,11 +35,17 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         kind, name = _kind(bench, code, index), code.params[index].name
         if not sites or file is None:
             raise NotOffered("not all calls of the function are known")
-        dtype, within = Uses(bench, file, own, name, whole=kind == "int").answer()
+        uses = Uses(bench, file, own, name, whole=kind == "int")
+        dtype, within = uses.answer()
         edits += [*(_wrapped(bench, site, pos, code, index, dtype) for site, pos in sites), *within]
         said.append(f"`{name}` as a tensor")
-        doubts.append(f"`{name}` is a tensor in the function then, with the arithmetic of {dtype} and not of Python")
-    yield Change(tuple(dict.fromkeys(edits)), f"calls pass {' and '.join(said)}", "; ".join(doubts))
+        if not uses.are_exact():
+            doubts.append(
+                f"`{name}` is a tensor in the function then, with the arithmetic of {dtype} and not of Python"
+            )
+    if cause.hit is not None and not cause.alone:
+        doubts.append("what else the function does while it is traced it does once then")
+    yield Change(tuple(dict.fromkeys(edits)), f"calls pass {' and '.join(said)}", "; ".join(doubts) or None)
 
 
 def _varying(bench: Bench, code: Code) -> list[int]:
@@ -102,7 +108,9 @@ REPAIR = Repair(
 nothing of the number that a tensor cannot answer. Integers become int32 and floats float32, as TensorFlow makes them,
 or what the tensors are that they are combined with. What is hybrid already, and pays but for that, keeps its
 decorator.""",
-    safety="Never safe: inside of the function the arithmetic is that of the tensor's dtype, and not Python's.",
+    safety="""Safe where a graph, of which nothing else is told, and in which nothing else is that tracing alters, gives
+the number to a tensor (`loss * weight`), to `tf.cast`, or as the step of a summary, as it is: that is the same to the
+last digit. Else inside of the function the arithmetic is that of the tensor's dtype, and not Python's.""",
     propose=propose,
     examples=(
         RepairExample(

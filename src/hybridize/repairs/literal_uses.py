@@ -93,6 +93,24 @@ class Uses:
         casts = [self.file.replace(use, f"{tf}.cast({self.name}, {tf}.{dtype})") for use in self._floats]
         return "int32", [*self._edits, *casts]
 
+    def are_exact(self) -> bool:
+        """Whether the uses are such that a tensor does what the number does, to the last digit.
+
+        It meets a tensor of whose dtype it becomes, by itself, or is the step of a summary, or cast.
+        """
+        uses = [use for use in _reads(self.own, self.name) if use.lineno >= self.own.body[0].lineno]
+        return all(map(self._is_exact, uses))
+
+    def _is_exact(self, use: ast.Name) -> bool:
+        match self.file.parents[use]:
+            case ast.BinOp(left=left, right=right, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
+                return bool(self._dtype_of(right if left is use else left))
+            case ast.keyword(arg="step"):
+                return True
+            case ast.Call(func=func, args=[first, *_]) if first is use:
+                return ast.unparse(func) == f"{self.file.tensorflow}.cast"
+        return False
+
     def _follow(self, use: ast.expr, origin: ast.Name, *, whole: bool) -> None:
         """Follows a number, or what is computed of it and constants, to what takes it."""
         parent = self.file.parents[use]

@@ -27,6 +27,7 @@ class Cause:
 
     `code` is that of a rule or status, `position` is `line << 16 | column` (from 0) in `path`. `reason` is the side
     effect and `hit` the rule's hit, where it is one; `parameter` the place of the parameter that receives literals.
+    `alone`: a graph does nothing else that tracing alters, and nothing else is found in it.
     """
 
     code: str
@@ -37,6 +38,7 @@ class Cause:
     reason: Reason | None = None
     hit: RuleHit | None = None
     parameter: int | None = None
+    alone: bool = False
 
     @property
     def line(self) -> int:
