@@ -197,11 +197,16 @@ class Deciding:
         basis = Basis.of(scanner, collector.extents.components, self._old, partial(self._mends, scanner.project))
         planned = self._plan(basis, reached)
         self.findings += self._suppressions.unused()
+
         # Where a graph calls, an argument is what it is at each of its traces, and a step is part of it.
-        self.findings = [f for f in self.findings if f.code not in _OUTSIDE or not planned.in_graph(f.path, f.line)]
+        # And nothing is eager where a session runs graphs.
+        def is_eager(path: str, line: int) -> bool:
+            return basis.sessions.against(path) is None and not planned.in_graph(path, line)
+
+        self.findings = [f for f in self.findings if f.code not in _OUTSIDE or is_eager(f.path, f.line)]
         self._leave_awaited(scanner.project)
         if repairs:
-            steps = [h for h in rest if h.rule.code == _SUGGESTED and not planned.in_graph(h.path, h.line)]
+            steps = [h for h in rest if h.rule.code == _SUGGESTED and is_eager(h.path, h.line)]
             self._repair(scanner.project, steps, planned.vain)
         self.findings = distinct(self.findings)
         ids = {self._pairs[i][1]: each.facts.id for i, each in self._reports.items()}

@@ -188,6 +188,8 @@ def test_a_session_on_a_release_of_its_own_is_no_process_of_the_project(requirem
     [
         (SWITCH.format("tf.disable_v2_behavior()") + "import program\n", True),
         (SWITCH.format("def main():\n    tf.disable_eager_execution()\nmain()") + "import program\n", True),
+        (SWITCH.format("def main():\n    tf.disable_eager_execution()") + "import program\n", True),  # who runs it?
+        (SWITCH.format("import program\nif __name__ == '__main__':\n    tf.disable_v2_behavior()"), True),
         (SWITCH.format("tf.disable_v2_behavior()"), False),  # another process
         (SWITCH.format("import program\nwith tf.Session() as s:\n    s.run(program.step(tf.ones(2)))"), True),
         (SWITCH.format("s = tf.InteractiveSession()") + "import program\n", False),  # only settings of devices
@@ -238,3 +240,29 @@ def test_what_a_switched_module_shares_its_process_with(tmp_path: Path) -> None:
     (tmp_path / "switch.py").write_text(SWITCH.format("tf.disable_v2_behavior()"))
     (tmp_path / "main.py").write_text("import switch\nfrom program import step\n")
     assert "HY028" in step_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("call", "kept"), [("switch.old()\n", True), ("if __name__ == '__main__':\n    switch.old()\n", True), ("", False)]
+)
+def test_a_function_switches_where_it_is_called(call: str, kept: bool, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(STEP)
+    main = "\nif __name__ == '__main__':\n    old()\n"  # another program
+    (tmp_path / "switch.py").write_text(SWITCH.format("def old():\n    tf.disable_v2_behavior()" + main))
+    (tmp_path / "main.py").write_text("import switch\nfrom program import step\n" + call)
+    assert ("HY028" in step_of(tmp_path)) == kept
+
+
+def test_no_step_is_suggested_where_nothing_is_eager(tmp_path: Path) -> None:
+    loop = """
+w = tf.Variable(1.0)
+for _ in range(100):
+    with tf.GradientTape() as tape:
+        loss = tf.square(w - 1.0)
+    w.assign_sub(0.1 * tape.gradient(loss, w))
+"""
+    for switch, found in (("", {"HY110"}), ("tf.compat.v1.disable_eager_execution()", set())):
+        (tmp_path / "program.py").write_text(f"import tensorflow as tf\n{switch}{loop}")
+        report = analyze([tmp_path], Config())
+        assert {f.code for f in report.findings} == found
+        assert bool(report.repairs) == bool(found)

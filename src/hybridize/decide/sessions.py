@@ -1,9 +1,10 @@
 """What runs on TensorFlow 1, or as such: there a session runs graphs that all code only builds, and nothing is eager.
 
 A release before 2.0 that the project may run on holds for all of it; a folder with requirements of its own may ask for
-one. Eager execution that some module switches off is off for every module of the same process: for those that it
-imports, and those that import it, with all that they import. Where it is on, a session's graph is built by its file and
-what that calls. A module that needs at once what only TensorFlow 1 has runs on no other, and so do its programs.
+one. Eager execution that some module switches off, or has a function switch off, is off for every module of the same
+process: for those that it imports, and those that import it, with all that they import. Where it is on, a session's
+graph is built by its file and what that calls. A module that needs at once what only TensorFlow 1 has runs on no other,
+and so do its programs.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ def _static(solution: Solution, roles: Roles, elsewhere: Collection[str]) -> dic
     """
     files: dict[str, Evidence] = {}
     switched: dict[str, Evidence] = {}
+    apart: dict[str, Evidence] = {}
     running: dict[str, Evidence] = {}
     modules = solution.program.modules
     suspects = {m.code.path for m in modules.values() if m.text is not None and any(w in m.text.text for w in _WORDS)}
@@ -95,14 +97,16 @@ def _static(solution: Solution, roles: Roles, elsewhere: Collection[str]) -> dic
             for effect in frame.effects.values():
                 if effect.detail in V1_SWITCHES and not roles.is_test(here):
                     said = f"its process calls `{effect.detail}`: nothing runs eagerly there"
-                    switched.setdefault(here, Evidence(said, here, effect.position >> 16))
+                    found = Evidence(said, here, effect.position >> 16)
+                    for path, imported in _started_by(frame, effect.position):
+                        (switched if imported else apart).setdefault(path, found)
             for instr in index_of(code).of(ir.Call):
                 if any(_runs_session(obj) for obj in frame.vals[instr.function] or ()) and not roles.is_test(here):
                     running.setdefault(
                         here, Evidence("a session runs graphs of its process", here, instr.position >> 16)
                     )
-    if switched:
-        _spread(solution.program, switched, files)
+    if switched or apart:
+        _spread(solution.program, switched, apart, files)
     for path, evidence in running.items():
         mine = [frame for code, frames in solution.frames.items() if code.path == path for frame in frames]
         for each in closure(mine, lambda frame: [callee for _, callee in frame.calls]):
@@ -160,13 +164,35 @@ def _runs_session(obj: object) -> bool:
     return isinstance(obj.func, str) and obj.func.rpartition(":")[2] == "run"
 
 
-def _spread(program: Program, switched: Mapping[str, Evidence], files: dict[str, Evidence]) -> None:
-    """Adds the files of each process that has a switch."""
+def _started_by(frame: Frame, position: int) -> list[tuple[str, bool]]:
+    """The files whose modules, when they are run, come to a place, and whether they do when they are imported, too.
+
+    Where nothing is seen to run it, it is the file of the frame that does, as a program of its own.
+    """
+
+    def callers(each: Frame) -> list[tuple[Frame, int]]:
+        return [(c, at) for c, at in each.incoming if c is not None and not each.started_by(c, at)]
+
+    inside = closure([frame], lambda each: [c for c, _ in callers(each) if not c.code.is_module])
+    places = [(frame, position)] if frame.code.is_module else [place for each in inside for place in callers(each)]
+    modules = [(body.code, at) for body, at in places if body.code.is_module]
+    found = {(code.path, at not in index_of(code).main_calls) for code, at in modules}
+    return sorted(found) or [(frame.code.path, False)]
+
+
+def _spread(
+    program: Program, switched: Mapping[str, Evidence], apart: Mapping[str, Evidence], files: dict[str, Evidence]
+) -> None:
+    """Adds the files of each process that has a switch.
+
+    Those of `switched` come to it when they are imported; those of `apart` when they are the program itself.
+    """
     imported = {id_: set(_imported(program, id_, module)) for id_, module in program.modules.items()}
     path_of = {id_: module.code.path for id_, module in program.modules.items()}
     for start in sorted(program.modules):
         reached = _closure(start, imported) & path_of.keys()  # files that cannot be parsed are no modules
         said = [switched[path_of[each]] for each in sorted(reached) if path_of[each] in switched]
+        said += [apart[path_of[start]]] if path_of[start] in apart else []
         for each in reached if said else ():
             files.setdefault(path_of[each], said[0])
 

@@ -108,6 +108,14 @@ class Index:
         return found
 
     @cached_property
+    def main_calls(self) -> frozenset[int]:
+        """Where calls stand under `if __name__ == "__main__":`, which run where the module is the program itself."""
+        names = {i.target for i in self.of(ir.Global) if i.name == "__name__"}
+        tests = {i.target for i in self.of(ir.Compare) if names & {i.left, i.right}}
+        branches = [branch.then for branch in self.of(ir.If) if branch.condition in tests]
+        return frozenset(i.position for branch in branches for i in instructions(branch) if isinstance(i, ir.Call))
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """The module variables and builtins that are read."""
         return frozenset(instr.name for instr in self.of(ir.Global))

@@ -38,7 +38,7 @@ from hybridize.library.operands import INFER, Args, Impossible, Operand, Unsure,
 from hybridize.library.spec import Call, Rule
 from hybridize.library.structures import once
 from hybridize.program import ir
-from hybridize.program.ir import Block
+from hybridize.program.index import index_of
 from hybridize.records import dataclass
 
 REST: Final = "*"
@@ -228,22 +228,9 @@ def _is_certain(frame: Any, pos: int, depth: int = 0) -> bool:
     code = frame.code
     certain = pos in {i.position for i in code.body if isinstance(i, ir.Call)}
     if code.is_module:
-        return certain or pos in _main_calls(code.body)
+        return certain or pos in index_of(code).main_calls
     callers = [key for key in frame.incoming if key[0] is not None]
     return certain and depth < 4 and bool(callers) and all(_is_certain(caller, at, depth + 1) for caller, at in callers)
-
-
-def _main_calls(body: Block) -> set[int]:
-    """Where a module makes calls under `if __name__ == "__main__":`."""
-    names = {i.target for i in body if isinstance(i, ir.Global) and i.name == "__name__"}
-    tests = {i.target for i in body if isinstance(i, ir.Compare) and names & {i.left, i.right}}
-    return {
-        i.position
-        for branch in body
-        if isinstance(branch, ir.If) and branch.condition in tests
-        for i in branch.then
-        if isinstance(i, ir.Call)
-    }
 
 
 #: The dtypes that layers of a policy compute in and keep their weights in.

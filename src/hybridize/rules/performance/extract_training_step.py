@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from hybridize.domain.places import line_words
 from hybridize.facts.model import Evidence
@@ -18,6 +18,8 @@ from hybridize.tracing.views import ProjectView
 
 _UPDATES: Final = (".assign", ".assign_sub", ".assign_add")
 _MOST_NAMES: Final = 6
+#: Line and column.
+_Place: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,8 @@ def _cut(
         for name in walk(each)
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and not begin <= name.lineno <= end
     )
-    takes = tuple(name for name in _names(block, ast.Load) if name in around)
+    made = _made(block)
+    takes = tuple(name for name, at in _names(block, ast.Load).items() if name in around and at <= made.get(name, at))
     later = {n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.lineno > end}
     return Step(begin, end, takes, tuple(name for name in stored if name in later))
 
@@ -118,9 +121,29 @@ def _block(body: Sequence[ast.stmt], line: int, update: int) -> Sequence[ast.stm
     return block if any(map(_records, block)) else None
 
 
-def _names(block: Sequence[ast.stmt], context: type[ast.expr_context]) -> dict[str, None]:
+def _names(block: Sequence[ast.stmt], context: type[ast.expr_context]) -> dict[str, _Place]:
+    """The names in a block, in order, and where each stands first."""
     names = [n for s in block for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, context)]
-    return dict.fromkeys(n.id for n in sorted(names, key=lambda n: (n.lineno, n.col_offset)))
+    found: dict[str, _Place] = {}
+    for name in sorted(names, key=lambda n: (n.lineno, n.col_offset)):
+        found.setdefault(name.id, (name.lineno, name.col_offset))
+    return found
+
+
+def _made(block: Sequence[ast.stmt]) -> dict[str, _Place]:
+    """From where on a block has the names that it binds itself, whatever happens in it."""
+    found: dict[str, _Place] = {}
+    for statement in block:
+        within = isinstance(statement, ast.With)
+        bound = [i.optional_vars for i in statement.items] if isinstance(statement, ast.With) else [statement]
+        plain = within or isinstance(statement, (ast.Assign, ast.AnnAssign))
+        for node in (n for each in bound if each is not None and plain for n in walk(each)):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                end = (statement.end_lineno or statement.lineno, statement.end_col_offset or 0)
+                found.setdefault(node.id, (node.lineno, node.col_offset) if within else end)
+        if isinstance(statement, ast.With):
+            found = {**_made(statement.body), **found}
+    return found
 
 
 def _holds(node: ast.stmt, line: int) -> bool:
