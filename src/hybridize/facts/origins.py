@@ -114,7 +114,7 @@ def slots_of(frame: Frame, kind: str, target: Obj, position: int) -> list[int]:
             found.append(instr.source)
         elif isinstance(instr, (ir.Sequence, ir.Set)):
             found += [slot for slot, starred in instr.elements if starred]
-        elif isinstance(instr, (ir.Operator, ir.Compare)):
+        elif isinstance(instr, ir.TwoSided):
             found += [instr.left, instr.right]
         elif isinstance(instr, ir.SetItem):
             found += [instr.value]
@@ -172,7 +172,7 @@ def _trace(frame: Frame, slot: int, seen: set[tuple[int, int]], found: set[Root]
             _trace(frame, source, seen, found)
     elif isinstance(instr, ir.Item) and _is_gathered(frame, instr):
         return
-    elif isinstance(instr, (ir.Item, ir.Iter, ir.Unpack)):
+    elif isinstance(instr, ir.Part):
         made = definitions(code).get(instr.source)
         if isinstance(made, ir.Sequence):
             for part, _ in made.elements:

@@ -112,7 +112,7 @@ def operand(vals: list[Any], instr: ir.Unary) -> Any:
     return vals[instr.operand]
 
 
-def operands(vals: list[Any], instr: ir.Operator | ir.Compare) -> Any:
+def operands(vals: list[Any], instr: ir.TwoSided) -> Any:
     """The inputs of an operator."""
     return vals[instr.left], vals[instr.right]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 
 from hybridize.closure import closure
 from hybridize.program import ir
@@ -17,6 +17,9 @@ C = TypeVar("C", bound=Instr)
 D = TypeVar("D", bound=Instr)
 
 
+_SINGLE: Final = frozenset(ir.OPERATIONS)
+
+
 class Index:
     """The instructions of one code, nested ones included. Made by `index_of`; nothing in it may be changed."""
 
@@ -25,6 +28,7 @@ class Index:
         _flatten(code.body, self.flat)
         self._assigned: dict[ir.Loop, tuple[int, ...]] = {}
         self._inner_edges: dict[ir.Loop, tuple[int, ...]] = {}
+        self._groups: dict[type[Instr], list[Any]] = {}
 
     @cached_property
     def definitions(self) -> dict[int, Instr]:
@@ -96,8 +100,16 @@ class Index:
     def of(self, *operations: type[Instr]) -> list[Any]:
         """The instructions of some operations: those of the first in order, then those of the next."""
         if len(operations) == 1:
-            return self.by_operation.get(operations[0]) or []
-        return [instr for operation in operations for instr in self.by_operation.get(operation, ())]
+            return self.by_operation.get(operations[0]) or self._group(operations[0])
+        return [instr for each in operations for instr in self.by_operation.get(each) or self._group(each)]
+
+    def _group(self, group: type[Instr]) -> list[Any]:
+        """The instructions of all operations of a group, in order."""
+        found = self._groups.get(group)
+        if found is None:
+            wanted = group not in _SINGLE
+            found = self._groups[group] = [i for i in self.flat if isinstance(i, group)] if wanted else []
+        return found
 
     @cached_property
     def attributes(self) -> dict[str, list[ir.Attr]]:

@@ -18,6 +18,8 @@ from hybridize.program.instruction import ALWAYS as ALWAYS
 from hybridize.program.instruction import NO_SLOT as NO_SLOT
 from hybridize.program.instruction import Assignment as Assignment
 from hybridize.program.instruction import Block as Block
+from hybridize.program.instruction import Change as Change
+from hybridize.program.instruction import Computed as Computed
 from hybridize.program.instruction import (
     Edge,
     Edges,
@@ -33,13 +35,20 @@ from hybridize.program.instruction import (
     ValueInstr,
     record,
 )
+from hybridize.program.instruction import ElementChange as ElementChange
 from hybridize.program.instruction import Ending as Ending
+from hybridize.program.instruction import Fill as Fill
 from hybridize.program.instruction import Instr as Instr
+from hybridize.program.instruction import Load as Load
+from hybridize.program.instruction import Opaque as Opaque
 from hybridize.program.instruction import Operator as Operator
 from hybridize.program.instruction import Outer as Outer
+from hybridize.program.instruction import Part as Part
 from hybridize.program.instruction import Passing as Passing
 from hybridize.program.instruction import Sequence as Sequence
 from hybridize.program.instruction import SetOuter as SetOuter
+from hybridize.program.instruction import Store as Store
+from hybridize.program.instruction import TwoSided as TwoSided
 
 #: What a pattern asks for: kind, number of elements, whether there may be more.
 Shape: TypeAlias = tuple[str, int, bool]
@@ -135,7 +144,7 @@ class ImportStar(Instr):
 
 
 @record
-class Attr(ValueInstr):
+class Attr(Load):
     """`owner.name`"""
 
     owner: Slot
@@ -143,7 +152,7 @@ class Attr(ValueInstr):
 
 
 @record
-class SetAttr(Assignment):
+class SetAttr(Assignment, Change):
     """`owner.name = value`"""
 
     owner: Slot
@@ -152,7 +161,7 @@ class SetAttr(Assignment):
 
 
 @record
-class DelAttr(Instr):
+class DelAttr(Change):
     """`del owner.name`"""
 
     owner: Slot
@@ -160,7 +169,7 @@ class DelAttr(Instr):
 
 
 @record
-class Item(ValueInstr):
+class Item(ValueInstr, Part):
     """`source[index]`"""
 
     source: Slot
@@ -168,7 +177,7 @@ class Item(ValueInstr):
 
 
 @record
-class SetItem(Instr):
+class SetItem(Fill):
     """`owner[index] = value`"""
 
     owner: Slot
@@ -177,7 +186,7 @@ class SetItem(Instr):
 
 
 @record
-class DelItem(Instr):
+class DelItem(ElementChange):
     """`del owner[index]`"""
 
     owner: Slot
@@ -185,7 +194,7 @@ class DelItem(Instr):
 
 
 @record
-class Slice(ValueInstr):
+class Slice(Opaque):
     """`lower:upper:step`"""
 
     lower: Slot
@@ -194,7 +203,7 @@ class Slice(ValueInstr):
 
 
 @record
-class Unpack(Instr):
+class Unpack(Part):
     """`a, *b = source`; `star` is the index of the starred target or -1."""
 
     targets: Targets
@@ -203,7 +212,7 @@ class Unpack(Instr):
 
 
 @record
-class Iter(ValueInstr):
+class Iter(ValueInstr, Part):
     """What the elements of an iterable have in common."""
 
     source: Slot
@@ -223,19 +232,14 @@ class Inplace(Operator):
 
 
 @record
-class Compare(ValueInstr):
+class Compare(TwoSided):
     """`left < right`"""
-
-    operator: str
-    left: Slot
-    right: Slot
 
 
 @record
-class Unary(ValueInstr):
+class Unary(Computed):
     """`-operand`"""
 
-    operator: str
     operand: Slot
 
 
@@ -295,7 +299,7 @@ class Format(ValueInstr):
 
 
 @record
-class Append(Instr):
+class Append(Fill):
     """Adds an element of a comprehension."""
 
     owner: Slot
@@ -303,7 +307,7 @@ class Append(Instr):
 
 
 @record
-class Put(Instr):
+class Put(Fill):
     """Adds an entry of a dict comprehension."""
 
     owner: Slot
@@ -320,7 +324,7 @@ class Sized(Instr):
 
 
 @record
-class Func(ValueInstr):
+class Func(Opaque):
     """Makes a function, with the defaults of parameters."""
 
     code: Code
@@ -328,7 +332,7 @@ class Func(ValueInstr):
 
 
 @record
-class Class(ValueInstr):
+class Class(Opaque):
     """Makes a class."""
 
     code: Code
@@ -382,14 +386,14 @@ class Return(Ending):
 
 
 @record
-class Yield(ValueInstr):
+class Yield(Opaque):
     """`yield value`: what is sent."""
 
     value: Slot
 
 
 @record
-class YieldFrom(ValueInstr):
+class YieldFrom(Opaque):
     """`yield from source`: its result."""
 
     source: Slot
@@ -505,3 +509,8 @@ OPERATIONS: Final[tuple[type[Instr], ...]] = tuple(
     for each in list(globals().values())
     if isinstance(each, type) and issubclass(each, Instr) and not each.__subclasses__()
 )
+
+
+def members(group: type[Instr]) -> list[type[Instr]]:
+    """The operations of a group, or the operation itself."""
+    return [each for each in OPERATIONS if issubclass(each, group)]

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from hybridize.closure import closure
 from hybridize.program.instruction import Block, Instr
-from hybridize.program.ir import OPERATIONS, Call, Handler, Passing, Phi
+from hybridize.program.ir import OPERATIONS, Call, Handler, Opaque, Passing, Phi
 
 
 def operands(instr: Instr | Handler) -> list[int]:
@@ -38,6 +38,12 @@ def edges_of(instr: Instr | Handler) -> list[int]:
 def blocks_of(instr: Instr | Handler) -> list[Block]:
     """The blocks inside an instruction, in order."""
     return _BLOCKS[type(instr)](instr)
+
+
+def hands_on(operation: type) -> bool:
+    """Whether what an operation writes is made of what it reads."""
+    found = roles(operation).values()
+    return not (issubclass(operation, Opaque) or _READ.keys().isdisjoint(found) or _WRITTEN.keys().isdisjoint(found))
 
 
 def roles(operation: type) -> dict[str, str]:

@@ -55,7 +55,7 @@ class _Search:
         if (frame, slot) in self._seen or len(self._seen) > _STEPS:
             return
         self._seen.add((frame, slot))
-        for instr in index_of(frame.code).of(ir.SetGlobal, ir.SetCell):
+        for instr in index_of(frame.code).of(ir.SetOuter):
             if instr.value == slot:
                 self._variable(frame, instr)
         made = definitions(frame.code).get(slot)

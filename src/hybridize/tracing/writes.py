@@ -105,7 +105,7 @@ class Writes:
         """The frames and positions that write a place, where that may be late."""
         return self.every[place] if self.is_late(place) else ()
 
-    def late_views(self, frame: Frame, instr: ir.Outer | ir.Attr) -> list[Container]:
+    def late_views(self, frame: Frame, instr: ir.Load) -> list[Container]:
         """The dictionaries that change late and that a view which an instruction reads shows."""
         shown = (each for cell, _ in cells_read(frame, instr) for each in self.views.get(cell, ()))
         return [each for each in shown if self.is_late(each)]
@@ -138,7 +138,7 @@ class Writes:
             self._containers[value] = found
         return found
 
-    def late_cells(self, frame: Frame, instr: ir.Outer | ir.Attr) -> tuple[tuple[Cell, Heap | None], ...]:
+    def late_cells(self, frame: Frame, instr: ir.Load) -> tuple[tuple[Cell, Heap | None], ...]:
         """The places that an instruction reads and that change late, each with the object whose field it is."""
         if not isinstance(instr, ir.Attr):
             cell = frame.module.fields.get(instr.name) if isinstance(instr, ir.Global) else frame.cells.get(instr.name)
@@ -217,7 +217,7 @@ def _kept_views(solution: Solution) -> dict[Cell, list[Container]]:
         index = index_of(code)
         if not index.attributes.keys() & VIEWS:
             continue
-        for instr in index.of(ir.SetGlobal, ir.SetCell, ir.SetAttr):
+        for instr in index.of(ir.Assignment):
             made = index.source(instr.value)
             method = index.definitions.get(made.function) if isinstance(made, ir.Call) else None
             if not isinstance(method, ir.Attr) or method.name not in VIEWS:
