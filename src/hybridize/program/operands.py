@@ -86,6 +86,18 @@ OTHER_ROLES: Final = frozenset(
 KNOWN_ROLES: Final = frozenset().union(_READ, _WRITTEN, _EXECUTED, _HELD, OTHER_ROLES)
 
 
+def reader(operation: type) -> Callable[[list[Any], Any], Any]:
+    """What gives the values of all slots that an instruction reads, of what stands in the slots."""
+    parts = [
+        f"v[i.{name}]" if role == "Slot" else f"*[v[slot] for slot in [{_READ[role].format(name)}]]"
+        for name, role in roles(operation).items()
+        if role in _READ
+    ]
+    shown = parts[0] if len(parts) == 1 and parts[0][0] != "*" else f"({''.join(f'{part}, ' for part in parts)})"
+    found: Callable[[list[Any], Any], Any] = eval(f"lambda v, i: {shown}")
+    return found
+
+
 class _Lists(dict[type, Callable[[Any], list[Any]]]):
     """By operation, what lists all that its fields of some roles hold; each is compiled when it is first asked for.
 
