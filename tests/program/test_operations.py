@@ -16,9 +16,9 @@ from hybridize.program import ir
 from hybridize.program.build import build_program
 from hybridize.program.code import Code
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import NO_SLOT, OPERATIONS, Instr, members
+from hybridize.program.ir import NO_SLOT, OPERATIONS, Instr
 from hybridize.program.lowering import lower_module, walk_codes
-from hybridize.program.operands import KNOWN_ROLES, blocks_of, edges_of, operands, roles, written
+from hybridize.program.operands import KNOWN_ROLES, blocks_of, edges_of, members, operands, roles, written
 from hybridize.program.printer import print_code
 from hybridize.source import ImportTable, discover, find_src_roots
 

@@ -120,6 +120,13 @@ class SetOuter(Assignment):
 
 
 @record
+class Unbinding(Instr):
+    """Deletes a name that others may read."""
+
+    name: str
+
+
+@record
 class Change(Instr):
     """Changes an object: gives it a part, or takes one away."""
 

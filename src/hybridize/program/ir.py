@@ -5,8 +5,7 @@ their type what they are to it (`Slot`: an operand, `Target`: the slot that it w
 what it reads and writes, its blocks, edges and its printed form follow from the fields (`program.operands`). Readers
 ask `isinstance(made, ir.Call)`, or for what is alike (`ir.Sequence`: `program.instruction`), and then read fields.
 
-Every local variable version has a slot of its own, joined by `Phi` instructions, so that values of locals are
-flow-sensitive without any copied environment.
+Every version of a local variable has a slot of its own, joined by `Phi`: locals are flow-sensitive without any copies.
 """
 
 from __future__ import annotations
@@ -49,6 +48,7 @@ from hybridize.program.instruction import Sequence as Sequence
 from hybridize.program.instruction import SetOuter as SetOuter
 from hybridize.program.instruction import Store as Store
 from hybridize.program.instruction import TwoSided as TwoSided
+from hybridize.program.instruction import Unbinding as Unbinding
 
 #: What a pattern asks for: kind, number of elements, whether there may be more.
 Shape: TypeAlias = tuple[str, int, bool]
@@ -88,17 +88,13 @@ class SetName(Instr):
 
 
 @record
-class DelGlobal(Instr):
+class DelGlobal(Unbinding):
     """Deletes a module variable."""
-
-    name: str
 
 
 @record
-class DelCell(Instr):
+class DelCell(Unbinding):
     """Deletes a captured variable."""
-
-    name: str
 
 
 @record
@@ -109,10 +105,8 @@ class DelLocal(Instr):
 
 
 @record
-class DelName(Instr):
+class DelName(Unbinding):
     """Deletes a variable of a class body."""
-
-    name: str
 
 
 @record
@@ -352,10 +346,7 @@ class Phi(Passing):
 
 @record
 class Refine(Passing):
-    """A value where a test of it holds, or does not.
-
-    `kind` is "truth", "none", "callable", "isinstance" (of `classes`) or "shape" (a pattern's).
-    """
+    """A value where a test holds, or not; `kind`: "truth", "none", "callable", "isinstance" or a pattern's "shape"."""
 
     source: Slot
     kind: str
@@ -366,10 +357,7 @@ class Refine(Passing):
 
 @record
 class Match(ValueInstr):
-    """What a pattern asks of its subject, or captures.
-
-    `kind` is "class" (of `classes`), "shape", "position" (the part at `index`) or "test" (anything else).
-    """
+    """What a pattern asks or captures; `kind`: "class", "shape", "position" (the part at `index`), "test" (others)."""
 
     source: Slot
     kind: str
@@ -509,8 +497,3 @@ OPERATIONS: Final[tuple[type[Instr], ...]] = tuple(
     for each in list(globals().values())
     if isinstance(each, type) and issubclass(each, Instr) and not each.__subclasses__()
 )
-
-
-def members(group: type[Instr]) -> list[type[Instr]]:
-    """The operations of a group, or the operation itself."""
-    return [each for each in OPERATIONS if issubclass(each, group)]

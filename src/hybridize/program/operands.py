@@ -40,6 +40,11 @@ def blocks_of(instr: Instr | Handler) -> list[Block]:
     return _BLOCKS[type(instr)](instr)
 
 
+def members(group: type[Instr]) -> list[type[Instr]]:
+    """The operations of a group, or the operation itself."""
+    return [each for each in OPERATIONS if issubclass(each, group)]
+
+
 def hands_on(operation: type) -> bool:
     """Whether what an operation writes is made of what it reads."""
     found = roles(operation).values()

@@ -8,7 +8,8 @@ from typing import TypeAlias
 from hybridize.domain.objects import Value
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, members
+from hybridize.program.ir import Code, Instr
+from hybridize.program.operands import members
 from hybridize.rules.model import Rule, Trigger, Where
 from hybridize.tracing.views import ProjectView
 
