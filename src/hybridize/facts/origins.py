@@ -104,6 +104,11 @@ def callees_at(frame: Frame, position: int) -> list[tuple[Frame, How]]:
     return found.get(position) or []
 
 
+def variable(frame: Frame, instr: ir.Outer | ir.SetOuter) -> Cell | None:
+    """The variable that an instruction reads or assigns, of the module or captured."""
+    return (frame.module.fields if isinstance(instr, (ir.Global, ir.SetGlobal)) else frame.cells).get(instr.name)
+
+
 def slots_of(frame: Frame, kind: str, target: Obj, position: int) -> list[int]:
     """The slots that hold what an effect at a position changes; none where no operand there holds it."""
     found: list[int] = []

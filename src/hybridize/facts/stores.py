@@ -15,7 +15,7 @@ from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import Cell, Obj, Unknown
 from hybridize.domain.words import CONSTRUCTORS
 from hybridize.facts.extents import Extents
-from hybridize.facts.origins import callees_at, calls_at, passed_slots
+from hybridize.facts.origins import callees_at, calls_at, passed_slots, variable
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
 from hybridize.program import ir
@@ -128,11 +128,7 @@ def _place(frame: Frame, instr: Instr) -> Path | None:
     if isinstance(instr, (ir.Attr, ir.SetAttr, ir.DelAttr)):
         root, names = _reached(frame, instr.owner)
         return root, (*names, str(instr.name))
-    cell: Cell | None = None
-    if isinstance(instr, (ir.Global, ir.SetGlobal)):
-        cell = frame.module.fields.get(instr.name)
-    elif isinstance(instr, (ir.Cell, ir.SetCell)):
-        cell = frame.cells.get(instr.name)
+    cell = variable(frame, instr) if isinstance(instr, (ir.Outer, ir.SetOuter)) else None
     return (cell, ()) if cell is not None else None
 
 
