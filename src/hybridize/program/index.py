@@ -28,7 +28,6 @@ class Index:
         _flatten(code.body, self.flat)
         self._assigned: dict[ir.Loop, tuple[int, ...]] = {}
         self._inner_edges: dict[ir.Loop, tuple[int, ...]] = {}
-        self._groups: dict[type[Instr], list[Any]] = {}
 
     @cached_property
     def definitions(self) -> dict[int, Instr]:
@@ -105,11 +104,16 @@ class Index:
 
     def _group(self, group: type[Instr]) -> list[Any]:
         """The instructions of all operations of a group, in order."""
+        if group in _SINGLE:
+            return []
         found = self._groups.get(group)
         if found is None:
-            wanted = group not in _SINGLE
-            found = self._groups[group] = [i for i in self.flat if isinstance(i, group)] if wanted else []
+            found = self._groups[group] = [instr for instr in self.flat if isinstance(instr, group)]
         return found
+
+    @cached_property
+    def _groups(self) -> dict[type[Instr], list[Any]]:
+        return {}
 
     @cached_property
     def attributes(self) -> dict[str, list[ir.Attr]]:
