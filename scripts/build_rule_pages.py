@@ -16,7 +16,7 @@ from typing import Any
 
 from hybridize.decide.documentation import PRECONDITION_DOCS, STATUS_DOCS, Doc
 from hybridize.repairs.registry import all_repairs
-from hybridize.report.pages import decision_page, repair_page, rule_page
+from hybridize.report.pages import decision_page, is_of_programs, repair_page, rule_page
 from hybridize.rules.model import Category, Rule
 from hybridize.rules.registry import all_rules
 
@@ -40,7 +40,8 @@ TITLES = {
 
 def page(rule: Rule) -> str:
     """A rule's page."""
-    level = f"reported as {rule.level.value} in hybrid functions" if rule.level else "not reported in hybrid functions"
+    level = f"reported as {rule.level.value}" if rule.level else "not reported"
+    level += "" if is_of_programs(rule) else " in hybrid functions"
     head = f"# {rule.code} {rule.name}\n\n{rule.summary}\n\n*{TITLES[rule.category]}; {level}.*\n\n"
     return "\n".join([head + linked(rule_page(rule)), *precision(rule.code, samples()), ""])
 

@@ -18,6 +18,9 @@ from hybridize.decide.model import Action
 
 _HEAD: Final = """import tensorflow as tf
 
+FIRST = True
+ALONE = True
+
 def positive(x):
     tf.debugging.assert_positive(x)
 
@@ -96,6 +99,14 @@ _OTHERWISE: Final = {
             x = x * 2.0
         return tf.exp(x) * tf.sin(x)
 """,
+    "global_read_before": """        global FIRST
+        begins = FIRST
+        if FIRST:
+            FIRST = False
+        if begins:
+            x = x * 2.0
+        return tf.exp(x) * tf.sin(x)
+""",
     "asked_before": """        y = x * 2.0 if self.first else x
         if self.first:
             self.first = False
@@ -114,6 +125,11 @@ _OTHERWISE: Final = {
 """,
 }
 _THE_SAME: Final = {
+    "global_alone": """        global ALONE
+        if ALONE:
+            ALONE = False
+        return tf.exp(x) * tf.sin(x)
+""",
     "read_after": """        if self.first:
             self.first = False
         if not self.first:

@@ -4,20 +4,77 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from hybridize.facts.symbolic import CARRIES_NOTHING, TRANSFER
+from hybridize.domain.objects import BOTTOM, Heap, show
+from hybridize.facts.symbolic import Symbolic, parameters_of
+from hybridize.flow.solve import FlowOptions, Solution, Solver
 from hybridize.flow.transfer.table import HANDLERS
 from hybridize.program import ir
+from hybridize.program.build import build_program
 from hybridize.program.code import Code
-from hybridize.program.index import instructions
+from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import NO_SLOT, OPERATIONS, Instr
 from hybridize.program.lowering import lower_module, walk_codes
-from hybridize.program.operands import KNOWN_ROLES, blocks_of, edges_of, operands, roles, written
+from hybridize.program.operands import KNOWN_ROLES, blocks_of, edges_of, members, operands, roles, written
 from hybridize.program.printer import print_code
+from hybridize.source import ImportTable, discover, find_src_roots
 
-#: Every operation.
+#: What operations mean: programs, each with what some variables hold in the end, as flow finds it (`⊥`: nothing).
+MEANINGS = [
+    (
+        """
+class C:
+    n = m = 1
+    del m
+""",
+        {"C.n": "1", "C.m": "⊥"},
+    ),
+    (
+        """
+x = (1, "a")
+y, *z = x
+v = x[1]
+""",
+        {"y": "1", "z": "<list at 3>", "v": "'a'"},
+    ),
+    (
+        """
+def f():
+    n = 1
+    def inner():
+        nonlocal n
+        n = 2.0
+    inner()
+    return n
+x = f()
+""",
+        {"x": "1 | 2.0"},
+    ),
+    (
+        """
+class C:
+    pass
+c = C()
+c.n = 1
+x = c.n
+del c.n
+""",
+        {"x": "1"},
+    ),
+]
+#: What becomes symbolic by operations: bodies of `def f(p, q)`, each with the parameters that the result is made of.
+SYMBOLIC = [
+    ("(a, b), c = p, q; return [a, *c]", "pq"),
+    ("found = []; found[0] = q; return found", "q"),
+    ("return {p: q}", "q"),
+    ("return lambda x=p: x", ""),
+    ("return p is q", ""),
+    ("return p < q", "pq"),
+]
+#: Every operation that is in none of them.
 PROGRAM = """
 import a.b, c as d
 from e import f
@@ -53,8 +110,7 @@ def outer(p, *, q=2):
 async def later(p):
     await p
 class C(object, metaclass=type):
-    n = m = 1
-    del m
+    n = 1
 """
 
 
@@ -67,27 +123,44 @@ def made(text: str, operation: type[Instr]) -> list[Instr]:
     return [i for code in lowered(text) for i in instructions(code.body) if type(i) is operation]
 
 
+def solved(text: str, folder: Path) -> Solution:
+    (folder / "program.py").write_text(text, encoding="utf-8")
+    found = discover([folder])
+    return Solver(
+        build_program(found.files, ImportTable(found.files, find_src_roots(found.root))), FlowOptions()
+    ).solve_entries()
+
+
+@pytest.mark.parametrize(("text", "expected"), MEANINGS)
+def test_what_operations_mean(text: str, expected: dict[str, str], tmp_path: Path) -> None:
+    module = solved(text, tmp_path).world.modules["program"]
+    for path, shown in expected.items():
+        name, *names = path.split(".")
+        value = module.fields[name].value
+        for each in names:
+            (owner,) = value
+            assert isinstance(owner, Heap)
+            value = owner.fields[each].value if each in owner.fields else BOTTOM
+        assert (path, show(value)) == (path, shown)
+
+
+@pytest.mark.parametrize(("body", "expected"), SYMBOLIC)
+def test_what_becomes_symbolic_by_operations(body: str, expected: str, tmp_path: Path) -> None:
+    solution = solved(f"def f(p, q): {body}\nf((1, 2), (3, 4))\n", tmp_path)
+    (frame,) = [each for frames in solution.frames.values() for each in frames if each.code.name == "f"]
+    assert "".join("pq"[i] for i in parameters_of(Symbolic().returned(frame))) == expected
+
+
 def test_every_operation_is_made_by_lowering_and_printed() -> None:
-    codes = lowered(PROGRAM)
+    codes = [code for text in (PROGRAM, *(text for text, _ in MEANINGS)) for code in lowered(text)]
     found = {type(instr) for code in codes for instr in instructions(code.body)}
     assert found == set(OPERATIONS)
     text = "".join(map(print_code, codes))
     assert [each.__name__ for each in OPERATIONS if f" {each.__name__}" not in text] == []
 
 
-@pytest.mark.parametrize(
-    ("what", "answered"),
-    [
-        ("what it does in an execution (flow/transfer)", set(HANDLERS)),
-        ("what becomes symbolic by it (facts/symbolic)", set(TRANSFER) | CARRIES_NOTHING),
-    ],
-)
-def test_every_table_has_an_answer_for_every_operation(what: str, answered: set[type[Instr]]) -> None:
-    assert {each.__name__ for each in set(OPERATIONS) ^ answered} == set(), what
-
-
-def test_no_operation_has_two_answers() -> None:
-    assert not CARRIES_NOTHING & set(TRANSFER)
+def test_every_operation_has_a_transfer_function() -> None:
+    assert set(HANDLERS) == set(OPERATIONS)
 
 
 def test_the_role_of_every_field_is_known() -> None:
@@ -112,7 +185,6 @@ def test_the_role_of_every_field_is_known() -> None:
         (ir.SetItem(0, 1, 2, 3), [1, 2, 3]),
         (ir.Unpack(0, (7, 8), 1, -1), [1]),
         (ir.DelLocal(0, 1), []),
-        (ir.DelName(0, "n"), []),
         (ir.Refine(0, 9, 1, "isinstance", True, 2), [1]),
         (ir.Class(0, 9, None, ((1, False),), (("metaclass", 2),)), [1, 2]),  # type: ignore[arg-type]
     ],
@@ -163,15 +235,37 @@ def test_printing_shows_roles_and_blocks() -> None:
     assert lines[13] == "    2: SetItem owner=%6 index=%3 value=%5"
 
 
+#: The fields that all operations of a group have.
+GROUPS = {
+    ir.Load: {"target", "name"},
+    ir.Store: {"value"},
+    ir.Assignment: {"name", "value"},
+    ir.Change: {"owner"},
+    ir.Fill: {"owner", "value"},
+    ir.Part: {"source"},
+    ir.Computed: {"target", "operator"},
+    ir.TwoSided: {"left", "right"},
+    ir.Sequence: {"target", "elements"},
+}
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__)
+def test_what_operations_are_alike_in_holds_for_all_of_a_group(group: type[Instr]) -> None:
+    assert len(members(group)) > 1
+    for operation in members(group):
+        assert GROUPS[group] <= roles(operation).keys()
+
+
 def test_what_ends_a_block_writes_nothing_and_what_passes_on_reads() -> None:
-    """What operations are alike in holds for all of a group; a group is no operation itself."""
-    groups = {each for operation in OPERATIONS for each in operation.__mro__[1:-1]}
-    assert not groups & set(OPERATIONS)
-    for operation in OPERATIONS:
-        found = roles(operation)
-        if issubclass(operation, ir.Ending):
-            assert "Target" not in found.values()
-        if issubclass(operation, ir.Assignment):
-            assert {"name", "value"} <= found.keys()
-        if issubclass(operation, ir.Passing):
-            assert {"Slot", "Incoming"} & set(found.values())
+    """A group is no operation itself."""
+    assert not {each for operation in OPERATIONS for each in operation.__mro__[1:-1]} & set(OPERATIONS)
+    assert not any("Target" in roles(each).values() for each in members(ir.Ending))
+    assert all({"Slot", "Incoming"} & set(roles(each).values()) for each in members(ir.Passing))
+
+
+def test_an_index_knows_operations_and_groups() -> None:
+    (code,) = lowered("a.b = x\nc[0] = x\ndel d.e, f[1]\n")
+    index = index_of(code)
+    assert [type(each) for each in index.of(ir.Change)] == [ir.SetAttr, ir.SetItem, ir.DelAttr, ir.DelItem]
+    assert [type(each) for each in index.of(ir.DelItem, ir.Assignment)] == [ir.DelItem, ir.SetAttr]
+    assert index.of(ir.Loop) == []

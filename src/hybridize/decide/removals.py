@@ -59,8 +59,6 @@ _CLEAR: Final = 1.5
 #: So large may be the tensors that an unknown caller passes, in elements.
 _LARGE: Final = 1e6
 _OPERATORS: Final = (ir.Operator, ir.Unary)
-#: What reads a value that may be the same at each call, however many there are of it in all.
-_KEPT: Final = (ir.Attr, ir.Outer)
 #: Libraries whose operations the estimate counts, or that compute none.
 _ESTIMATED: Final = frozenset({"tf", "keras", "np", "builtins"})
 _BOUND: Final = (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
@@ -256,7 +254,7 @@ class Removals:
         param = facts.parameters[index]
         slot = argument_slot(caller, pos, index, param.name, bound=facts.kind in _BOUND)
         made = index_of(caller.code).source(slot) if slot >= 0 else None
-        if made is None or isinstance(made, _KEPT) or (isinstance(made, ir.Call) and not _counts_up(caller, made)):
+        if made is None or isinstance(made, ir.Load) or (isinstance(made, ir.Call) and not _counts_up(caller, made)):
             return inf
         return self.benefits.counts.between(caller, made.position, pos)
 

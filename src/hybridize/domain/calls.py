@@ -7,25 +7,44 @@ from typing import Final
 
 
 class How(StrEnum):
-    """One way of being called."""
+    """One way of being called.
 
-    CALL = "call"  # by an expression of the program
-    HYBRID = "hybrid"  # the same of a hybrid function: its graph runs
-    PROTOCOL = "protocol"  # by a library, as a method that it asks for
-    OPERATOR = "operator"  # as a special method
-    PROPERTY = "property"  # by reading an attribute
-    ATTRIBUTE = "attribute"  # as `__getattr__` or `__setattr__`
-    CONTEXT = "context"  # by a `with` statement
-    CONSTRUCTION = "construction"  # as a constructor
-    BUILD = "build"  # by Keras, once, before the first call of a layer
-    CLASS = "class"  # as the body of a class
-    KERAS = "keras"  # by Keras, as part of a call of the program
-    CALLBACK = "callback"  # by a library, which was given the function
-    HOST = "host"  # by a library, as Python even where the caller is a graph
-    GRAPH = "graph"  # by a library, in a graph of its own, whatever the caller is
-    ROOT = "root"  # by nobody who is seen
-    SYMBOLIC = "symbolic"  # by Keras, once, to make a functional model: nothing is computed
-    START = "start"  # by a library, once, as the program
+    CALL: by an expression of the program.
+    HYBRID: the same of a hybrid function: its graph runs.
+    PROTOCOL: by a library, as a method that it asks for.
+    OPERATOR: as a special method.
+    PROPERTY: by reading an attribute.
+    ATTRIBUTE: as `__getattr__` or `__setattr__`.
+    CONTEXT: by a `with` statement.
+    CONSTRUCTION: as a constructor.
+    BUILD: by Keras, once, before the first call of a layer.
+    CLASS: as the body of a class.
+    KERAS: by Keras, as part of a call of the program.
+    CALLBACK: by a library, which was given the function.
+    HOST: by a library, as Python even where the caller is a graph.
+    GRAPH: by a library, in a graph of its own, whatever the caller is.
+    ROOT: by nobody who is seen.
+    SYMBOLIC: by Keras, once, to make a functional model: nothing is computed.
+    START: by a library, once, as the program.
+    """
+
+    CALL = "call"
+    HYBRID = "hybrid"
+    PROTOCOL = "protocol"
+    OPERATOR = "operator"
+    PROPERTY = "property"
+    ATTRIBUTE = "attribute"
+    CONTEXT = "context"
+    CONSTRUCTION = "construction"
+    BUILD = "build"
+    CLASS = "class"
+    KERAS = "keras"
+    CALLBACK = "callback"
+    HOST = "host"
+    GRAPH = "graph"
+    ROOT = "root"
+    SYMBOLIC = "symbolic"
+    START = "start"
 
 
 #: By expressions of the program that name the function.

@@ -21,8 +21,10 @@ LAZY: Final = frozenset(f"builtins.{name}" for name in ("map", "filter", "zip", 
 #: Generic types of a hint that say nothing about the type of the value.
 OF_CLASSES: Final = frozenset({"Callable", "Type", "type"})
 
+#: Decorators that make a method an attribute.
+PROPERTIES: Final = frozenset({"property", "cached_property", "abstractproperty"})
 #: Decorators of methods: what they make is looked up on the class.
-METHOD_DECORATORS: Final = frozenset({"property", "staticmethod", "classmethod", "cached_property"})
+METHOD_DECORATORS: Final = PROPERTIES | {"staticmethod", "classmethod"}
 #: Functions that may read or run any name.
 REFLECTIVE: Final = frozenset({"exec", "eval", "globals", "locals", "vars"})
 

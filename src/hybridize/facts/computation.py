@@ -34,7 +34,7 @@ _PYTHON_PROTOCOLS = frozenset(
         "reversed index int float complex copy deepcopy reduce reduce_ex getstate setstate dir sizeof missing"
     ).split()
 )
-_ARITHMETIC = (ir.Binary, ir.Inplace, ir.Unary)
+_ARITHMETIC = (ir.Operator, ir.Unary)
 #: So many frames are looked through for a variable.
 _FOLLOWED = 200
 _SKIPPED: Final = frozenset({How.BUILD, How.CLASS, How.CALLBACK})

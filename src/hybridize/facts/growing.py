@@ -165,7 +165,7 @@ def _same_length(frame: Frame, made: Instr) -> list[int]:
         return [slot for _, slot in made.entries]
     if isinstance(made, ir.Unary):
         return [made.operand]
-    if isinstance(made, (ir.Operator, ir.Compare)):
+    if isinstance(made, ir.TwoSided):
         return [made.left, made.right]
     if isinstance(made, ir.Call) and made.arguments and not KEEP.isdisjoint(_names(frame, made.function)):
         return [made.arguments[0][0]]

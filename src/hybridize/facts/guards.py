@@ -125,9 +125,7 @@ def stored(frame: Frame, position: int) -> list[int]:
 
 def _put(instr: Instr) -> list[int]:
     match instr:
-        case ir.SetAttr() | ir.SetItem() | ir.Put():
-            return [instr.value]
-        case ir.SetOuter() | ir.Append():
+        case ir.Store():
             return [instr.value]
         case ir.Call():
             return arguments(instr)
@@ -318,9 +316,7 @@ def _named_by(code: Code, block: list[Instr]) -> Iterator[str]:
     """The names of what some instructions write."""
     for instr in block:
         match instr:
-            case ir.SetAttr():
-                yield instr.name
-            case ir.SetOuter():
+            case ir.Assignment():
                 yield instr.name
             case ir.SetItem():
                 yield from _reads(code, instr.owner)
@@ -351,10 +347,9 @@ def _is_state(code: Code, region: Region, slot: int) -> bool:
 def _name_read(code: Code, slot: int) -> str | None:
     """The field, global or captured variable whose value is in a slot."""
     made = definitions(code).get(slot)
-    return made.name if isinstance(made, _STATES) else None
+    return made.name if isinstance(made, ir.Load) else None
 
 
-_STATES: Final = (ir.Outer, ir.Attr)
 #: What computes a condition of others.
 _FOLLOWED: Final = (ir.Refine, ir.Unary, ir.BoolOp, ir.Compare)
 _NONE: Final[Value] = frozenset({NONE})
@@ -397,7 +392,7 @@ def _is_other_later(frame: Frame, region: Region) -> bool:
 def _is_read_before(frame: Frame, region: Region) -> bool:
     """Whether a flag that the region takes away is read before it, and not only to tell whether it runs."""
     index, begins = index_of(frame.code), min((i.position for i in region.block), default=0)
-    for instr in index.of(*_STATES):
+    for instr in index.of(ir.Load):
         if instr.name not in region.tested or instr.position > begins or not _is_flag(frame.vals[instr.target]):
             continue
         todo, seen = [instr.target], {region.test}

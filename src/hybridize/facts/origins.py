@@ -104,6 +104,11 @@ def callees_at(frame: Frame, position: int) -> list[tuple[Frame, How]]:
     return found.get(position) or []
 
 
+def variable(frame: Frame, instr: ir.Outer | ir.SetOuter) -> Cell | None:
+    """The variable that an instruction reads or assigns, of the module or captured."""
+    return (frame.module.fields if isinstance(instr, (ir.Global, ir.SetGlobal)) else frame.cells).get(instr.name)
+
+
 def slots_of(frame: Frame, kind: str, target: Obj, position: int) -> list[int]:
     """The slots that hold what an effect at a position changes; none where no operand there holds it."""
     found: list[int] = []
@@ -114,7 +119,7 @@ def slots_of(frame: Frame, kind: str, target: Obj, position: int) -> list[int]:
             found.append(instr.source)
         elif isinstance(instr, (ir.Sequence, ir.Set)):
             found += [slot for slot, starred in instr.elements if starred]
-        elif isinstance(instr, (ir.Operator, ir.Compare)):
+        elif isinstance(instr, ir.TwoSided):
             found += [instr.left, instr.right]
         elif isinstance(instr, ir.SetItem):
             found += [instr.value]
@@ -172,7 +177,7 @@ def _trace(frame: Frame, slot: int, seen: set[tuple[int, int]], found: set[Root]
             _trace(frame, source, seen, found)
     elif isinstance(instr, ir.Item) and _is_gathered(frame, instr):
         return
-    elif isinstance(instr, (ir.Item, ir.Iter, ir.Unpack)):
+    elif isinstance(instr, ir.Part):
         made = definitions(code).get(instr.source)
         if isinstance(made, ir.Sequence):
             for part, _ in made.elements:

@@ -15,7 +15,7 @@ from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import Cell, Obj, Unknown
 from hybridize.domain.words import CONSTRUCTORS
 from hybridize.facts.extents import Extents
-from hybridize.facts.origins import callees_at, calls_at, passed_slots
+from hybridize.facts.origins import callees_at, calls_at, passed_slots, variable
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
 from hybridize.program import ir
@@ -32,8 +32,7 @@ State: TypeAlias = Mapping[Path, frozenset[tuple[Frame, int]]]
 Way: TypeAlias = "Path | Literal[False] | None"
 
 _NOTHING: Final[State] = {}
-_CHANGED: Final = (ir.SetAttr, ir.SetItem, ir.DelAttr, ir.DelItem, ir.Append, ir.Put)
-_STORES: Final = (ir.SetAttr, ir.SetGlobal, ir.SetCell, ir.DelAttr)
+_STORES: Final = (ir.Assignment, ir.DelAttr)
 _LONGEST: Final = 3
 
 
@@ -50,7 +49,7 @@ class Stores:
     def changed(self, frame: Frame, effect: Effect, slots: Iterable[int]) -> Way:
         """How a function reaches the object that an effect changes, if it stands in some slots."""
         found: set[Way] = set()
-        owners = [i.owner for i in index_of(frame.code).at(effect.position) if isinstance(i, _CHANGED)]
+        owners = [i.owner for i in index_of(frame.code).at(effect.position) if isinstance(i, ir.Change)]
         for slot in [o for o in owners if effect.target in (frame.vals[o] or ())] or slots:
             read = index_of(frame.code).source(slot)
             path = _place(frame, read) if read is not None and len(frame.vals[slot] or ()) > 1 else None
@@ -118,7 +117,7 @@ class Stores:
 
 def _stored(frame: Frame, part: Any) -> Iterator[int]:
     """What a frame stores in fields of a name, or in a variable."""
-    for instr in index_of(frame.code).of(ir.SetAttr, ir.SetGlobal, ir.SetCell):
+    for instr in index_of(frame.code).of(ir.Assignment):
         place = _place(frame, instr)
         if place is not None and part == (place[1][-1] if place[1] else place[0]):
             yield instr.value
@@ -129,11 +128,7 @@ def _place(frame: Frame, instr: Instr) -> Path | None:
     if isinstance(instr, (ir.Attr, ir.SetAttr, ir.DelAttr)):
         root, names = _reached(frame, instr.owner)
         return root, (*names, str(instr.name))
-    cell: Cell | None = None
-    if isinstance(instr, (ir.Global, ir.SetGlobal)):
-        cell = frame.module.fields.get(instr.name)
-    elif isinstance(instr, (ir.Cell, ir.SetCell)):
-        cell = frame.cells.get(instr.name)
+    cell = variable(frame, instr) if isinstance(instr, (ir.Outer, ir.SetOuter)) else None
     return (cell, ()) if cell is not None else None
 
 
@@ -142,9 +137,9 @@ def _reached(frame: Frame, slot: int) -> Path:
     index = index_of(frame.code)
     slot = index.original(slot)
     made = index.definitions.get(slot)
-    if isinstance(made, (ir.Outer, ir.Attr)):
+    if isinstance(made, ir.Load):
         path = _place(frame, made)
-        stores = index.of(ir.SetAttr) if isinstance(made, ir.Attr) else index.of(ir.SetGlobal, ir.SetCell)
+        stores = index.of(ir.SetAttr) if isinstance(made, ir.Attr) else index.of(ir.SetOuter)
         own = any(store.name == made.name for store in stores)
         if path is not None and len(path[1]) < _LONGEST and not own:
             return path
@@ -228,7 +223,7 @@ class _Walk:
     def _step(self, instr: Instr, state: State) -> State:
         """What an instruction that holds no others stores."""
         frame = self.frame
-        if isinstance(instr, (ir.Outer, ir.Attr, ir.Call)):
+        if isinstance(instr, (ir.Load, ir.Call)):
             self.states[id(instr)] = state
         callees = callees_at(frame, instr.position)
         if callees:

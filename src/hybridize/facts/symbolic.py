@@ -8,7 +8,7 @@ too), and one bit for each parameter that it may come from.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
 from hybridize.domain.calls import DIRECT
@@ -36,8 +36,8 @@ from hybridize.flow.frames import Frame
 from hybridize.library.dialect import STATIC_QUESTIONS
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr
-from hybridize.program.operands import arguments, operands
+from hybridize.program.ir import OPERATIONS, Code, Instr
+from hybridize.program.operands import arguments, hands_on, operands, written
 
 OPERATION: Final = 1
 CLOSURE: Final = 2
@@ -200,8 +200,8 @@ class Symbolic:
             if known is None:
                 flat = index_of(frame.code).flat
                 known = self._transfers[frame.code] = (
-                    any(type(instr) in _LEADS_BACK for instr in flat),
-                    [(TRANSFER[type(instr)], instr) for instr in flat if type(instr) not in CARRIES_NOTHING],
+                    any(isinstance(instr, _LEADS_BACK) for instr in flat),
+                    [(TRANSFER[type(instr)], instr) for instr in flat if type(instr) in TRANSFER],
                 )
             leads_back, transfers = known
             for _ in range(_SWEEPS):
@@ -214,8 +214,13 @@ class Symbolic:
 
     # Transfer functions ----------------------------------------------------------------------------------------------
 
-    def _copy(self, frame: Frame, masks: dict[int, int], instr: ir.Iter | ir.Enter | ir.Await | ir.Match) -> None:
-        _add(masks, instr.target, masks.get(instr.source, 0))
+    def _hand_on(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        """What an operation does of which nothing else is said: all that it writes is made of all that it reads."""
+        mask = 0
+        for slot in operands(instr):
+            mask |= masks.get(slot, 0)
+        for slot in written(instr) if mask else ():
+            _add(masks, slot, mask)
 
     def _refine(self, frame: Frame, masks: dict[int, int], instr: ir.Refine) -> None:
         """A test for an array keeps none of an argument: what arrives in a graph is a tensor, which goes elsewhere."""
@@ -225,10 +230,6 @@ class Symbolic:
         if keeps_tensors_out(frame, instr):
             return
         _add(masks, instr.target, masks.get(instr.source, 0))
-
-    def _unpack(self, frame: Frame, masks: dict[int, int], instr: ir.Unpack) -> None:
-        for slot in instr.targets:
-            _add(masks, slot, masks.get(instr.source, 0))
 
     def _cell(self, frame: Frame, masks: dict[int, int], instr: ir.Cell) -> None:
         if instr.name in frame.code.cells:
@@ -265,7 +266,7 @@ class Symbolic:
             mask |= OPERATION  # a slice of a tensor is an operation, whatever it is a slice of
         _add(masks, instr.target, mask)
 
-    def _two(self, frame: Frame, masks: dict[int, int], instr: ir.Operator | ir.Compare) -> None:
+    def _two(self, frame: Frame, masks: dict[int, int], instr: ir.TwoSided) -> None:
         mask = masks.get(instr.left, 0) | masks.get(instr.right, 0)
         if _computes(frame.vals[instr.left]) or _computes(frame.vals[instr.right]):
             mask |= OPERATION
@@ -279,23 +280,11 @@ class Symbolic:
         mask = masks.get(instr.operand, 0)
         _add(masks, instr.target, mask | OPERATION if _computes(frame.vals[instr.operand]) else mask)
 
-    def _several(self, frame: Frame, masks: dict[int, int], instr: ir.BoolOp | ir.Format) -> None:
-        for slot in operands(instr):
-            _add(masks, instr.target, masks.get(slot, 0))
-
-    def _starred(self, frame: Frame, masks: dict[int, int], instr: ir.Sequence | ir.Set) -> None:
-        for slot, _ in instr.elements:
-            _add(masks, instr.target, masks.get(slot, 0))
-
     def _dict(self, frame: Frame, masks: dict[int, int], instr: ir.Dict) -> None:
         for _, slot in instr.entries:
             _add(masks, instr.target, masks.get(slot, 0))
 
-    def _phi(self, frame: Frame, masks: dict[int, int], instr: ir.Phi) -> None:
-        for _, slot in instr.incoming:
-            _add(masks, instr.target, masks.get(slot, 0))
-
-    def _store(self, frame: Frame, masks: dict[int, int], instr: ir.Append | ir.Put | ir.SetItem) -> None:
+    def _fill_up(self, frame: Frame, masks: dict[int, int], instr: ir.Fill) -> None:
         value = instr.value
         if value >= 0:
             _add(masks, instr.owner, masks.get(value, 0))
@@ -348,7 +337,7 @@ class Symbolic:
             self._stores[frame] = 0  # of a recursive call
             masks, index = self._frame(frame), index_of(frame.code)
             found = 0
-            for store in index.of(ir.SetAttr, ir.SetItem, ir.Append, ir.Put):
+            for store in index.of(ir.SetAttr, ir.Fill):
                 found |= masks.get(store.value, 0)
             for call in index.of(ir.Call):
                 receiver = self._receiver(frame, call.function)
@@ -388,38 +377,28 @@ def _add(masks: dict[int, int], slot: int, mask: int) -> None:
 
 
 _Mask: TypeAlias = "Callable[[Symbolic, Frame, dict[int, int], Any], None]"
-TRANSFER: Final[dict[type[Instr], _Mask]] = {
+_TRANSFER: Final[dict[type[Instr], _Mask]] = {
     ir.Refine: Symbolic._refine,
-    ir.Iter: Symbolic._copy,
-    ir.Enter: Symbolic._copy,
-    ir.Await: Symbolic._copy,
-    ir.Match: Symbolic._copy,
-    ir.Unpack: Symbolic._unpack,
     ir.Cell: Symbolic._cell,
     ir.Attr: Symbolic._attribute,
     ir.Item: Symbolic._item,
-    ir.Binary: Symbolic._two,
-    ir.Inplace: Symbolic._two,
+    ir.TwoSided: Symbolic._two,
     ir.Compare: Symbolic._compare,
     ir.Unary: Symbolic._unary,
-    ir.BoolOp: Symbolic._several,
-    ir.Format: Symbolic._several,
-    ir.Tuple: Symbolic._starred,
-    ir.List: Symbolic._starred,
-    ir.Set: Symbolic._starred,
     ir.Dict: Symbolic._dict,
-    ir.Phi: Symbolic._phi,
-    ir.Append: Symbolic._store,
-    ir.Put: Symbolic._store,
-    ir.SetItem: Symbolic._store,
+    ir.Fill: Symbolic._fill_up,
     ir.Call: Symbolic._call,
 }
+
+
+def _transfers() -> Iterator[tuple[type[Instr], _Mask]]:
+    """Of each operation that may bring something symbolic into a slot, how: as the nearest of its groups does."""
+    for operation in OPERATIONS:
+        own = next((_TRANSFER[each] for each in operation.__mro__ if each in _TRANSFER), None)
+        if own is not None or hands_on(operation):
+            yield operation, own or Symbolic._hand_on
+
+
+TRANSFER: Final = dict(_transfers())
 #: What may bring something into a slot that is read before: another sweep has to follow.
-_LEADS_BACK: Final = frozenset({ir.Loop, ir.SetCell, ir.SetAttr, ir.SetItem, ir.Append, ir.Put})
-#: What brings nothing symbolic into a slot by itself: definitions, control, names (`Symbolic._frame` sees to results).
-CARRIES_NOTHING: Final = frozenset(
-    {ir.Global, ir.SetGlobal, ir.SetCell, ir.SetName, ir.DelGlobal, ir.DelCell, ir.DelLocal, ir.DelName}
-    | {ir.Import, ir.ImportFrom, ir.ImportStar, ir.SetAttr, ir.DelAttr, ir.DelItem, ir.Slice, ir.Generator, ir.Sized}
-    | {ir.Func, ir.Class, ir.Return, ir.Yield, ir.YieldFrom, ir.Raise, ir.Assert, ir.Jump, ir.If, ir.Loop, ir.Try}
-    | {ir.Exit}
-)
+_LEADS_BACK: Final = (ir.Loop, ir.SetCell, ir.SetAttr, ir.Fill)

@@ -32,9 +32,7 @@ _ARGUMENT: Final = "parameter `"  # what an unknown argument is called
 TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
 
 #: How a value is made of others that a tape sees through.
-_COMPUTED: Final = frozenset(
-    {ir.Binary, ir.Inplace, ir.Unary, ir.Phi, ir.Tuple, ir.List, ir.Unpack, ir.Item, ir.Iter, ir.BoolOp}
-)
+_COMPUTED: Final = (ir.Operator, ir.Unary, ir.Phi, ir.Sequence, ir.Part, ir.BoolOp)
 
 _MODEL: Final = "a model"
 _FUNCTION: Final = "a function of TensorFlow"
@@ -228,7 +226,7 @@ def _is_of_trained(frame: Frame, position: int) -> bool:
         if isinstance(made, ir.Call):
             named = frame.vals[made.function] or ()
             return [s for s, _ in made.arguments] if any(isinstance(o, Lib) and o.name in _PAIRS for o in named) else []
-        return operands(made) if isinstance(made, (ir.Unpack, ir.Iter, ir.Item)) else []
+        return operands(made) if isinstance(made, ir.Part) else []
 
     calls = [index.source(call.function) for call in index.calls.get(position, ())]
     return bool(calls) and all(
@@ -295,7 +293,7 @@ def _is_part(index: Index, position: int, slots: list[int]) -> bool:
     def computed_of(made: Instr) -> list[int]:
         if isinstance(made, ir.Call):  # not what it is a method of
             return [each for each, _ in made.arguments] + [each for _, each in made.keywords]
-        return operands(made) if type(made) in _COMPUTED else []
+        return operands(made) if isinstance(made, _COMPUTED) else []
 
     return any(isinstance(m, ir.Call) and m.position == position for _, m in index.upstream(slots, computed_of))
 

@@ -45,8 +45,8 @@ _STEPS: Final = 6
 _AROUND: Final = frozenset(f"builtins.{name}" for name in ("enumerate", "zip", "reversed", "sorted"))
 _DOING: Final = (Bound, Class, Func, Lib, LibInst)
 #: What may compute.
-Calculating: TypeAlias = ir.Operator | ir.Call | ir.Unary | ir.Compare | ir.Item
-_CALCULATES: Final = frozenset({ir.Call, ir.Binary, ir.Inplace, ir.Unary, ir.Compare, ir.Item})
+Calculating: TypeAlias = ir.Call | ir.Computed | ir.Item
+_CALCULATES: Final = (ir.Call, ir.Computed, ir.Item)
 
 
 class Places:
@@ -63,10 +63,9 @@ class Places:
 
     def _block(self, block: Block, loops: tuple[ir.Loop, ...], share: float) -> None:
         for instr in block:
-            kind = type(instr)
-            if kind in _CALCULATES:
-                self._note(instr, loops, share)  # type: ignore[arg-type]  # one of them
-            elif kind not in NESTED:
+            if isinstance(instr, _CALCULATES):
+                self._note(instr, loops, share)
+            elif type(instr) not in NESTED:
                 if loops or share != 1.0:
                     self._surround(instr.position, loops, share)
             elif isinstance(instr, ir.If):

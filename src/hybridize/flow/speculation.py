@@ -29,22 +29,7 @@ _OF_OTHERS: Final = frozenset(
     "filter list tuple int float bool issubclass input chr ord join".split()
 )
 #: What changes its first operand, takes it apart, calls it or asks for its truth; attributes and items depend.
-_TAKES: Final = frozenset(
-    {
-        ir.Attr,
-        ir.Item,
-        ir.SetAttr,
-        ir.DelAttr,
-        ir.SetItem,
-        ir.DelItem,
-        ir.Unpack,
-        ir.Iter,
-        ir.Enter,
-        ir.YieldFrom,
-        ir.Call,
-        ir.If,
-    }
-)
+_TAKES: Final = (ir.Attr, ir.Part, ir.Change, ir.Enter, ir.YieldFrom, ir.Call, ir.If)
 _DEPTH: Final = 3
 _LAYER: Final = "keras.layers.Layer"
 
@@ -252,7 +237,7 @@ def _looked_at(instr: Instr) -> list[int]:
         return [instr.left, instr.right]
     if isinstance(instr, ir.Call):
         return [instr.function, *(slot for slot, _ in instr.arguments), *(slot for _, slot in instr.keywords)]
-    return operands(instr)[:1] if type(instr) in _TAKES else []
+    return operands(instr)[:1] if isinstance(instr, _TAKES) else []
 
 
 def _aliases(uses: _SlotUses, slot: int, name: str) -> set[int]:
@@ -280,7 +265,7 @@ def _speaks_against(code: Code, instr: Instr, slots: set[int]) -> bool:
         return (instr.left in slots and _is_text(code, instr.right)) or (
             instr.right in slots and _is_text(code, instr.left)
         )
-    if type(instr) not in _TAKES or operands(instr)[0] not in slots:
+    if not isinstance(instr, _TAKES) or operands(instr)[0] not in slots:
         return False
     if isinstance(instr, ir.Attr):
         return instr.name not in _OF_TENSORS

@@ -14,6 +14,7 @@ from hybridize.flow.engine import Engine, Handler
 from hybridize.flow.frames import CALLED, COMPUTED, EFFECT, NOTHING, Frame, Step
 from hybridize.program import ir
 from hybridize.program.ir import Instr
+from hybridize.program.operands import reader, roles
 
 Operation = TypeVar("Operation", bound=Instr)
 
@@ -26,15 +27,24 @@ def on(
 
 
 def kept(
+    operation: type[Operation],
+    handler: Callable[[Engine, Frame, list[Any], Operation], bool | None],
+    inputs_of: Callable[[list[Any], Operation], Any] | None = None,
+) -> tuple[type[Instr], Handler]:
+    """The same of one that never ends its block and may take long: with a step.
+
+    `inputs_of` gives the values of the slots that an instruction looks at, by default those of all that it reads.
+    """
+    return operation, keeping(handler, inputs_of or reader(operation), assigns="Target" in roles(operation).values())
+
+
+def keeping(
     handler: Callable[[Engine, Frame, list[Any], Operation], bool | None],
     inputs_of: Callable[[list[Any], Operation], Any],
     *,
     assigns: bool = True,
 ) -> Callable[[Engine, Frame, list[Any], Operation], bool | None]:
-    """The handler of an instruction that never ends its block, with a step; `assigns`: it has a destination slot.
-
-    `inputs_of` gives the values of the slots that the instruction looks at.
-    """
+    """A handler with a step; `assigns`: the instruction has a destination slot."""
 
     def perform(engine: Engine, frame: Frame, vals: list[Any], instr: Operation) -> None:
         if frame.turn:  # executed several times in one run, with objects of its own for each
@@ -87,54 +97,9 @@ def _note_again(engine: Engine, frame: Frame, step: Step) -> None:
             frame.ops.setdefault(key, what)
 
 
-def none(vals: list[Any], instr: ir.ImportStar) -> Any:
-    """The inputs of an instruction that looks at no slot."""
-    return ()
-
-
-def owner(vals: list[Any], instr: ir.Attr) -> Any:
-    """The input of a read of an attribute."""
-    return vals[instr.owner]
-
-
-def source(vals: list[Any], instr: ir.Iter) -> Any:
-    """The input of an iteration."""
-    return vals[instr.source]
-
-
-def item(vals: list[Any], instr: ir.Item) -> Any:
-    """The inputs of a read of an item."""
-    return vals[instr.source], vals[instr.index]
-
-
-def operand(vals: list[Any], instr: ir.Unary) -> Any:
-    """The input of an operator with one operand."""
-    return vals[instr.operand]
-
-
-def operands(vals: list[Any], instr: ir.Operator | ir.Compare) -> Any:
-    """The inputs of an operator."""
-    return vals[instr.left], vals[instr.right]
-
-
 def refined(vals: list[Any], instr: ir.Refine) -> Any:
     """The inputs of a condition on a value."""
     return (vals[instr.source], vals[instr.classes]) if instr.kind == "isinstance" else vals[instr.source]
-
-
-def formatted(vals: list[Any], instr: ir.Format) -> Any:
-    """The inputs of an f-string."""
-    return [vals[slot] for slot in instr.values]
-
-
-def changed_item(vals: list[Any], instr: ir.SetItem) -> Any:
-    """The inputs of an assignment to an item."""
-    return vals[instr.owner], vals[instr.index], vals[instr.value]
-
-
-def changed_attribute(vals: list[Any], instr: ir.SetAttr) -> Any:
-    """The inputs of an assignment to an attribute."""
-    return vals[instr.owner], vals[instr.value]
 
 
 def called(vals: list[Any], instr: ir.Call) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 
 from hybridize.closure import closure
 from hybridize.program import ir
@@ -15,6 +15,9 @@ A = TypeVar("A", bound=Instr)
 B = TypeVar("B", bound=Instr)
 C = TypeVar("C", bound=Instr)
 D = TypeVar("D", bound=Instr)
+
+
+_SINGLE: Final = frozenset(ir.OPERATIONS)
 
 
 class Index:
@@ -96,8 +99,21 @@ class Index:
     def of(self, *operations: type[Instr]) -> list[Any]:
         """The instructions of some operations: those of the first in order, then those of the next."""
         if len(operations) == 1:
-            return self.by_operation.get(operations[0]) or []
-        return [instr for operation in operations for instr in self.by_operation.get(operation, ())]
+            return self.by_operation.get(operations[0]) or self._group(operations[0])
+        return [instr for each in operations for instr in self.by_operation.get(each) or self._group(each)]
+
+    def _group(self, group: type[Instr]) -> list[Any]:
+        """The instructions of all operations of a group, in order."""
+        if group in _SINGLE:
+            return []
+        found = self._groups.get(group)
+        if found is None:
+            found = self._groups[group] = [instr for instr in self.flat if isinstance(instr, group)]
+        return found
+
+    @cached_property
+    def _groups(self) -> dict[type[Instr], list[Any]]:
+        return {}
 
     @cached_property
     def attributes(self) -> dict[str, list[ir.Attr]]:

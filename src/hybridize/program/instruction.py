@@ -66,27 +66,49 @@ class ValueInstr(Instr):
     target: Target
 
 
-# What several operations are alike in: whoever asks for one of a group asks for the group.
+# What several operations are alike in: whoever asks for one of a group asks for the group. One may be in several.
 
 
 @record
-class Outer(ValueInstr):
-    """Reads a name that other functions may write."""
-
-    name: str
-
-
-@record
-class Assignment(Instr):
-    """Gives another value to a name or attribute that outlives the call."""
+class Load(ValueInstr):
+    """Reads a name or attribute that outlives the call."""
 
     if TYPE_CHECKING:
 
         @property
         def name(self) -> str: ...
 
+
+@record
+class Outer(Load):
+    """Reads a name that other functions may write."""
+
+    name: str
+
+
+@record
+class Opaque(ValueInstr):
+    """Gives nothing of what it reads: no part of it, and nothing computed of it."""
+
+
+@record
+class Store(Instr):
+    """Keeps a value where other code may find it."""
+
+    if TYPE_CHECKING:
+
         @property
         def value(self) -> Slot: ...
+
+
+@record
+class Assignment(Store):
+    """Gives another value to a name or attribute that outlives the call."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str: ...
 
 
 @record
@@ -98,6 +120,43 @@ class SetOuter(Assignment):
 
 
 @record
+class Unbinding(Instr):
+    """Deletes a name that others may read."""
+
+    name: str
+
+
+@record
+class Change(Instr):
+    """Changes an object: gives it a part, or takes one away."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def owner(self) -> Slot: ...
+
+
+@record
+class ElementChange(Change):
+    """Changes what is in a container or array."""
+
+
+@record
+class Fill(ElementChange, Store):
+    """Puts a value into a container or array."""
+
+
+@record
+class Part(Instr):
+    """Takes elements out of what `source` holds."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def source(self) -> Slot: ...
+
+
+@record
 class Sequence(ValueInstr):
     """A display of elements in order."""
 
@@ -105,12 +164,23 @@ class Sequence(ValueInstr):
 
 
 @record
-class Operator(ValueInstr):
-    """An operator with two operands that gives a new value."""
+class Computed(ValueInstr):
+    """An operator, with one operand or two."""
 
     operator: str
+
+
+@record
+class TwoSided(Computed):
+    """An operator with two operands."""
+
     left: Slot
     right: Slot
+
+
+@record
+class Operator(TwoSided):
+    """An operator with two operands that gives a new value."""
 
 
 @record

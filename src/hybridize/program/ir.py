@@ -5,8 +5,7 @@ their type what they are to it (`Slot`: an operand, `Target`: the slot that it w
 what it reads and writes, its blocks, edges and its printed form follow from the fields (`program.operands`). Readers
 ask `isinstance(made, ir.Call)`, or for what is alike (`ir.Sequence`: `program.instruction`), and then read fields.
 
-Every local variable version has a slot of its own, joined by `Phi` instructions, so that values of locals are
-flow-sensitive without any copied environment.
+Every version of a local variable has a slot of its own, joined by `Phi`: locals are flow-sensitive without any copies.
 """
 
 from __future__ import annotations
@@ -18,6 +17,8 @@ from hybridize.program.instruction import ALWAYS as ALWAYS
 from hybridize.program.instruction import NO_SLOT as NO_SLOT
 from hybridize.program.instruction import Assignment as Assignment
 from hybridize.program.instruction import Block as Block
+from hybridize.program.instruction import Change as Change
+from hybridize.program.instruction import Computed as Computed
 from hybridize.program.instruction import (
     Edge,
     Edges,
@@ -33,13 +34,21 @@ from hybridize.program.instruction import (
     ValueInstr,
     record,
 )
+from hybridize.program.instruction import ElementChange as ElementChange
 from hybridize.program.instruction import Ending as Ending
+from hybridize.program.instruction import Fill as Fill
 from hybridize.program.instruction import Instr as Instr
+from hybridize.program.instruction import Load as Load
+from hybridize.program.instruction import Opaque as Opaque
 from hybridize.program.instruction import Operator as Operator
 from hybridize.program.instruction import Outer as Outer
+from hybridize.program.instruction import Part as Part
 from hybridize.program.instruction import Passing as Passing
 from hybridize.program.instruction import Sequence as Sequence
 from hybridize.program.instruction import SetOuter as SetOuter
+from hybridize.program.instruction import Store as Store
+from hybridize.program.instruction import TwoSided as TwoSided
+from hybridize.program.instruction import Unbinding as Unbinding
 
 #: What a pattern asks for: kind, number of elements, whether there may be more.
 Shape: TypeAlias = tuple[str, int, bool]
@@ -79,17 +88,13 @@ class SetName(Instr):
 
 
 @record
-class DelGlobal(Instr):
+class DelGlobal(Unbinding):
     """Deletes a module variable."""
-
-    name: str
 
 
 @record
-class DelCell(Instr):
+class DelCell(Unbinding):
     """Deletes a captured variable."""
-
-    name: str
 
 
 @record
@@ -100,10 +105,8 @@ class DelLocal(Instr):
 
 
 @record
-class DelName(Instr):
+class DelName(Unbinding):
     """Deletes a variable of a class body."""
-
-    name: str
 
 
 @record
@@ -135,7 +138,7 @@ class ImportStar(Instr):
 
 
 @record
-class Attr(ValueInstr):
+class Attr(Load):
     """`owner.name`"""
 
     owner: Slot
@@ -143,7 +146,7 @@ class Attr(ValueInstr):
 
 
 @record
-class SetAttr(Assignment):
+class SetAttr(Assignment, Change):
     """`owner.name = value`"""
 
     owner: Slot
@@ -152,7 +155,7 @@ class SetAttr(Assignment):
 
 
 @record
-class DelAttr(Instr):
+class DelAttr(Change):
     """`del owner.name`"""
 
     owner: Slot
@@ -160,7 +163,7 @@ class DelAttr(Instr):
 
 
 @record
-class Item(ValueInstr):
+class Item(ValueInstr, Part):
     """`source[index]`"""
 
     source: Slot
@@ -168,7 +171,7 @@ class Item(ValueInstr):
 
 
 @record
-class SetItem(Instr):
+class SetItem(Fill):
     """`owner[index] = value`"""
 
     owner: Slot
@@ -177,7 +180,7 @@ class SetItem(Instr):
 
 
 @record
-class DelItem(Instr):
+class DelItem(ElementChange):
     """`del owner[index]`"""
 
     owner: Slot
@@ -185,7 +188,7 @@ class DelItem(Instr):
 
 
 @record
-class Slice(ValueInstr):
+class Slice(Opaque):
     """`lower:upper:step`"""
 
     lower: Slot
@@ -194,7 +197,7 @@ class Slice(ValueInstr):
 
 
 @record
-class Unpack(Instr):
+class Unpack(Part):
     """`a, *b = source`; `star` is the index of the starred target or -1."""
 
     targets: Targets
@@ -203,7 +206,7 @@ class Unpack(Instr):
 
 
 @record
-class Iter(ValueInstr):
+class Iter(ValueInstr, Part):
     """What the elements of an iterable have in common."""
 
     source: Slot
@@ -223,19 +226,14 @@ class Inplace(Operator):
 
 
 @record
-class Compare(ValueInstr):
+class Compare(TwoSided):
     """`left < right`"""
-
-    operator: str
-    left: Slot
-    right: Slot
 
 
 @record
-class Unary(ValueInstr):
+class Unary(Computed):
     """`-operand`"""
 
-    operator: str
     operand: Slot
 
 
@@ -295,7 +293,7 @@ class Format(ValueInstr):
 
 
 @record
-class Append(Instr):
+class Append(Fill):
     """Adds an element of a comprehension."""
 
     owner: Slot
@@ -303,7 +301,7 @@ class Append(Instr):
 
 
 @record
-class Put(Instr):
+class Put(Fill):
     """Adds an entry of a dict comprehension."""
 
     owner: Slot
@@ -320,7 +318,7 @@ class Sized(Instr):
 
 
 @record
-class Func(ValueInstr):
+class Func(Opaque):
     """Makes a function, with the defaults of parameters."""
 
     code: Code
@@ -328,7 +326,7 @@ class Func(ValueInstr):
 
 
 @record
-class Class(ValueInstr):
+class Class(Opaque):
     """Makes a class."""
 
     code: Code
@@ -348,10 +346,7 @@ class Phi(Passing):
 
 @record
 class Refine(Passing):
-    """A value where a test of it holds, or does not.
-
-    `kind` is "truth", "none", "callable", "isinstance" (of `classes`) or "shape" (a pattern's).
-    """
+    """A value where a test holds, or not; `kind`: "truth", "none", "callable", "isinstance" or a pattern's "shape"."""
 
     source: Slot
     kind: str
@@ -362,10 +357,7 @@ class Refine(Passing):
 
 @record
 class Match(ValueInstr):
-    """What a pattern asks of its subject, or captures.
-
-    `kind` is "class" (of `classes`), "shape", "position" (the part at `index`) or "test" (anything else).
-    """
+    """What a pattern asks or captures; `kind`: "class", "shape", "position" (the part at `index`), "test" (others)."""
 
     source: Slot
     kind: str
@@ -382,14 +374,14 @@ class Return(Ending):
 
 
 @record
-class Yield(ValueInstr):
+class Yield(Opaque):
     """`yield value`: what is sent."""
 
     value: Slot
 
 
 @record
-class YieldFrom(ValueInstr):
+class YieldFrom(Opaque):
     """`yield from source`: its result."""
 
     source: Slot

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from hybridize.closure import closure
 from hybridize.program.instruction import Block, Instr
-from hybridize.program.ir import OPERATIONS, Call, Handler, Passing, Phi
+from hybridize.program.ir import OPERATIONS, Call, Handler, Opaque, Passing, Phi
 
 
 def operands(instr: Instr | Handler) -> list[int]:
@@ -38,6 +38,17 @@ def edges_of(instr: Instr | Handler) -> list[int]:
 def blocks_of(instr: Instr | Handler) -> list[Block]:
     """The blocks inside an instruction, in order."""
     return _BLOCKS[type(instr)](instr)
+
+
+def members(group: type[Instr]) -> list[type[Instr]]:
+    """The operations of a group, or the operation itself."""
+    return [each for each in OPERATIONS if issubclass(each, group)]
+
+
+def hands_on(operation: type) -> bool:
+    """Whether what an operation writes is made of what it reads."""
+    found = roles(operation).values()
+    return not (issubclass(operation, Opaque) or _READ.keys().isdisjoint(found) or _WRITTEN.keys().isdisjoint(found))
 
 
 def roles(operation: type) -> dict[str, str]:
@@ -78,6 +89,18 @@ OTHER_ROLES: Final = frozenset(
     | {"Shape | None"}
 )
 KNOWN_ROLES: Final = frozenset().union(_READ, _WRITTEN, _EXECUTED, _HELD, OTHER_ROLES)
+
+
+def reader(operation: type) -> Callable[[list[Any], Any], Any]:
+    """What gives the values of all slots that an instruction reads, of what stands in the slots."""
+    parts = [
+        f"v[i.{name}]" if role == "Slot" else f"*[v[slot] for slot in [{_READ[role].format(name)}]]"
+        for name, role in roles(operation).items()
+        if role in _READ
+    ]
+    shown = parts[0] if len(parts) == 1 and parts[0][0] != "*" else f"({''.join(f'{part}, ' for part in parts)})"
+    found: Callable[[list[Any], Any], Any] = eval(f"lambda v, i: {shown}")
+    return found
 
 
 class _Lists(dict[type, Callable[[Any], list[Any]]]):

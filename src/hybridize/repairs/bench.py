@@ -123,8 +123,8 @@ class Bench:
         """The releases in use."""
         return self.project.versions
 
-    def is_called_again(self, code: Code) -> bool:
-        """Whether a function is called at more than one place, or in a loop of another."""
+    def has_several_calls(self, code: Code) -> bool:
+        """Whether a function is called at more than one place, or in a loop of another: by the text, whatever runs."""
         frames = self.frames(code)
         sites = {(caller.code, pos) for frame in frames for caller, pos in frame.incoming if caller is not None}
         return len(sites) > 1 or any(pos in index_of(caller).looped for caller, pos in sites)

@@ -89,7 +89,7 @@ class Repairs:
         if facts.tensor_parameter.value is Ternary.YES:
             return True
         # A step that draws its own batch, and no program that trains once.
-        return facts.updates_variables.value is Ternary.YES and self.bench.is_called_again(function.code)
+        return facts.updates_variables.value is Ternary.YES and self.bench.has_several_calls(function.code)
 
     def _part(self, function: FunctionView, causes: Sequence[Cause]) -> Bundle | None:
         """What makes a graph of a part of a function, whatever its causes are."""

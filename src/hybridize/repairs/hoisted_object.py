@@ -52,7 +52,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         if _QUEUE.fullmatch(name):
             raise NotOffered(f"a `{name}` cannot be made elsewhere")
         made = _made(bench, file, own, code, call)
-        if code is not cause.function and bench.is_called_again(code):
+        if code is not cause.function and bench.has_several_calls(code):
             raise NotOffered(f"`{own.name}` is called at several places, which would share one")
         yield _change(bench, made, name)
 

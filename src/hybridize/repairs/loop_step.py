@@ -80,7 +80,7 @@ def _part(bench: Bench, code: Code, file: SourceFile, block: tuple[ast.stmt, ...
     """Some statements of a loop as the part that becomes a function: beside theirs, or else in front of the loop."""
     scope = _scope(file, block[0])
     shared = _shared(bench, code, file, block)
-    if isinstance(scope, FunctionNode) and bench.is_called_again(code) and not shared & _assigned(scope):
+    if isinstance(scope, FunctionNode) and bench.has_several_calls(code) and not shared & _assigned(scope):
         return beside(file, scope, block)  # within it each call would trace anew
     part = in_front(file, scope, block, shared)
     return replace(part, fixed=part.fixed - _data(bench, code, part)) if isinstance(scope, ast.Module) else part

@@ -30,7 +30,7 @@ _FLOATS: Final = frozenset({"float16", "float32", "float64"})
 _NUMBERS: Final = tuple(each for each in FAMILIES if each != "complex")
 #: The types of indices that mean the same to arrays and tensors.
 _INDICES: Final = frozenset({"int", "None", "ellipsis"})
-_MEETS: Final = (ir.Operator, ir.Compare, ir.Call)
+_MEETS: Final = (ir.TwoSided, ir.Call)
 
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
@@ -225,7 +225,7 @@ class _Uses:
                 raise _refused()
             self._meets(code, slot, each, [part for part, _ in made.elements])
 
-    def _meets(self, code: Code, slot: int, instr: ir.Operator | ir.Call | ir.Compare, operands: list[int]) -> None:
+    def _meets(self, code: Code, slot: int, instr: ir.TwoSided | ir.Call, operands: list[int]) -> None:
         for view in self.pinned.bench.views(code):
             if not view.value(slot) or (instr.target >= 0 and view.frame.vals[instr.target] is None):
                 continue  # control never gets there
@@ -234,9 +234,7 @@ class _Uses:
             self._joined(view, slot, instr, operands)
             self.pinned.meeting(code, instr.position)
 
-    def _joined(
-        self, view: FrameView, slot: int, instr: ir.Operator | ir.Call | ir.Compare, operands: list[int]
-    ) -> None:
+    def _joined(self, view: FrameView, slot: int, instr: ir.TwoSided | ir.Call, operands: list[int]) -> None:
         """A tensor beside it makes it give way."""
         meetings = [each for each in met(view, instr) if each.slot == slot]
         if operands.count(slot) != 1 or len(meetings) != 1 or (isinstance(instr, ir.Inplace) and instr.left == slot):
@@ -272,7 +270,7 @@ def _refused() -> NotOffered:
     return NotOffered("more is done with the array than to meet tensors")
 
 
-def _operands(instr: ir.Operator | ir.Call | ir.Compare) -> list[int]:
+def _operands(instr: ir.TwoSided | ir.Call) -> list[int]:
     if not isinstance(instr, ir.Call):
         return [instr.left, instr.right]
     return arguments(instr)

@@ -19,18 +19,27 @@ _BLOCKED = {
 def rule_page(rule: Rule) -> str:
     """A rule in Markdown, without its title."""
     blocked = ", ".join(_BLOCKED[b] for b in Blocks if b in rule.blocks)
-    lines = [rule.details.strip(), "", f"Traced, the program {_OUTCOMES[rule.outcome.value]}."]
+    said, bad, good = _OF_PROGRAMS if is_of_programs(rule) else _OF_FUNCTIONS
+    lines = [rule.details.strip(), "", f"{said}, the program {_OUTCOMES[rule.outcome.value]}."]
     lines += [f"Blocks: {blocked}."] if blocked else []
     lines += [f"Source: {rule.reference.replace('semantics.md', 'docs/semantics.md')}."] if rule.reference else []
     lines += ["", "## Known problems", "", rule.known_problems] if rule.known_problems else []
     lines += _fixes(rule.code)
     lines += ["", "## Examples"]
-    for title, examples in (("Misbehaves as a graph", rule.bad), ("Behaves the same", rule.good)):
+    for title, examples in ((bad, rule.bad), (good, rule.good)):
         for example in examples:
             lines += ["", f"{title}{_restriction(example)}:", "", "```python", example.source.rstrip(), "```"]
     return "\n".join(lines)
 
 
+def is_of_programs(rule: Rule) -> bool:
+    """Whether a rule is about a program as it is, and not about what happens to a function as a graph."""
+    return rule.project is not None and not rule.blocks
+
+
+#: How pages speak of outcomes, of bad and of good examples.
+_OF_FUNCTIONS = "Traced", "Misbehaves as a graph", "Behaves the same"
+_OF_PROGRAMS = "With it", "Is reported", "Is not reported"
 _OUTCOMES = {
     "raises": "raises",
     "differs silently": "silently computes something else",

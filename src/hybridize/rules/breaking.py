@@ -39,7 +39,7 @@ _READS: Final = "numpy"
 _NO_EDGES: Final[frozenset[int]] = frozenset()
 #: What an argument is seen to be while nobody passes the other kind; and what takes a part of something.
 _PLAIN: Final = (Lit, Prim, Unknown, Tup)
-_PARTS: Final = (ir.Attr, ir.Item, ir.Iter, ir.Unpack)
+_PARTS: Final = (ir.Attr, ir.Part)
 #: What no graph gives, by what makes it.
 _MADE: Final[dict[type[Instr], str]] = {
     ir.Func: "a function",

@@ -9,6 +9,7 @@ from hybridize.domain.objects import Value
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
+from hybridize.program.operands import members
 from hybridize.rules.model import Rule, Trigger, Where
 from hybridize.tracing.views import ProjectView
 
@@ -25,8 +26,9 @@ class Dispatch:
         self._by_form: dict[type[Instr], list[tuple[Watcher, Where]]] = {}
         self._by_callee: list[tuple[Watcher, Where]] = []
         for rule in rules:
-            for op, trigger in rule.triggers.items():
-                self._add(rule, op, trigger)
+            for wanted, trigger in rule.triggers.items():
+                for op in members(wanted):
+                    self._add(rule, op, trigger)
         self._codes: dict[Code, list[tuple[Instr, list[Watcher]]]] = {}
         self._frame_rules = [rule for rule in rules if rule.frame is not None]
         self._scanning: dict[Code, list[Rule]] = {}

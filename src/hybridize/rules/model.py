@@ -120,7 +120,7 @@ class Rule:
 
     `outcome` is what happens if the pattern is traced, `blocks` what it stands against, `level` how it is reported
     where the function is hybrid already (None: not at all). Of the ways to look at a program a rule uses any:
-    `triggers` by operation (with `Where` only some instructions of it), `frame` for a function in one context
+    `triggers` by operation or group (with `Where` only some instructions of it), `frame` for a function in one context
     (with `codes` only in code where it has something to look for, which is asked once), `root` for the function that is
     decorated, `project` for everything else. `passes` can stop hits on their way up the calls, `confirm` at the
     function that is decorated. What blocks nothing has nothing to say of eager functions: its `root` is not asked.

@@ -35,7 +35,7 @@ _PLAIN: Final = frozenset({"HY301", "HY302", "HY303"})
 _KINDS: Final = frozenset({"tf.is_tensor", "tf.is_symbolic_tensor", "builtins.isinstance", "builtins.hasattr"})
 _DEPTH: Final = 6
 #: Of what Python or TensorFlow looks at the operands.
-_ASKS_OF: Final = frozenset({ir.If, ir.Assert, ir.Attr, ir.Iter, ir.Item, ir.Unary, ir.Binary, ir.Inplace, ir.Compare})
+_ASKS_OF: Final = (ir.If, ir.Assert, ir.Attr, ir.Iter, ir.Item, ir.Computed)
 
 
 def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
@@ -141,7 +141,7 @@ def _asks_kind(frame: Frame, slot: int, depth: int) -> bool:
 
 def _operands(frame: Frame, instr: Instr) -> Iterator[int]:
     if not isinstance(instr, ir.Call):
-        yield from operands(instr) if type(instr) in _ASKS_OF else ()
+        yield from operands(instr) if isinstance(instr, _ASKS_OF) else ()
         return
     yield from (slot for slot, _ in instr.arguments)
     yield from (slot for _, slot in instr.keywords)

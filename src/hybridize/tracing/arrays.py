@@ -11,7 +11,7 @@ from typing import Final
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Cell, Heap, Inst, LibInst, Lit, Tensor
 from hybridize.domain.tensors import NDARRAY
-from hybridize.facts.origins import VIEWS, callees_at, definitions, passed_slots
+from hybridize.facts.origins import VIEWS, callees_at, definitions, passed_slots, variable
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
@@ -55,7 +55,7 @@ class _Search:
         if (frame, slot) in self._seen or len(self._seen) > _STEPS:
             return
         self._seen.add((frame, slot))
-        for instr in index_of(frame.code).of(ir.SetGlobal, ir.SetCell):
+        for instr in index_of(frame.code).of(ir.SetOuter):
             if instr.value == slot:
                 self._variable(frame, instr)
         made = definitions(frame.code).get(slot)
@@ -76,8 +76,7 @@ class _Search:
                 self.trace(sites[0][0], each)
 
     def _variable(self, frame: Frame, use: ir.Outer | ir.SetOuter) -> None:
-        outer = isinstance(use, (ir.Global, ir.SetGlobal))
-        cell = frame.module.fields.get(use.name) if outer else frame.cells.get(use.name)
+        cell = variable(frame, use)
         if cell is not None:
             self.found.setdefault(cell, None)
 

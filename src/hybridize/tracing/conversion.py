@@ -24,6 +24,7 @@ from hybridize.records import dataclass
 from hybridize.regex import regex
 from hybridize.source.syntax import walk
 from hybridize.tracing.control import Control, control
+from hybridize.tracing.receivers import decorator_names, is_property
 from hybridize.tracing.values import own as owned
 from hybridize.tracing.views import FrameView, ProjectView
 
@@ -38,7 +39,6 @@ _APART: Final = NOT_TRACED | {How.HYBRID}
 _UNCONVERTED: Final = frozenset({"do_not_convert", "custom_gradient", "lru_cache", "cache"})
 #: The first TensorFlow release whose AutoGraph refuses `:=`.
 _WALRUS: Final = (2, 16)
-_PROPERTIES: Final = frozenset({"property", "cached_property", "abstractproperty"})
 _MOST: Final = 6
 #: What leaves annotations as texts.
 _LATER: Final = regex(r"^from __future__ import .*\bannotations\b", re.MULTILINE)
@@ -156,7 +156,7 @@ def follows(view: FrameView, pos: int, callee: Frame, how: How) -> Apart | None:
     if how in (How.OPERATOR, How.CONSTRUCTION):
         return Apart("AutoGraph does not convert what an operator runs")
     calls = _calls_at(view, pos)
-    if not calls or _is_property(callee.code):
+    if not calls or is_property(callee.code):
         return Apart("AutoGraph does not convert properties")
     if any(_is_direct(view, call, callee) for call in calls):
         return None
@@ -202,21 +202,8 @@ def _is_direct(view: FrameView, call: ir.Call, callee: Frame) -> bool:
 
 
 def _unconverting(code: Code) -> str | None:
-    found = next((name for name in _decorators(code) if name in _UNCONVERTED), None)
+    found = next((name for name in decorator_names(code) if name in _UNCONVERTED), None)
     return found or ("lru_cache" if is_applied(code) else None)
-
-
-def _is_property(code: Code) -> bool:
-    """Whether reading an attribute runs the function: calls of the object itself may stand at the same place."""
-    return not _PROPERTIES.isdisjoint(_decorators(code))
-
-
-def _decorators(code: Code) -> Iterator[str]:
-    """The names of a function's decorators, without their modules."""
-    for decorator in code.decorators:
-        target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if isinstance(target, (ast.Attribute, ast.Name)):
-            yield target.attr if isinstance(target, ast.Attribute) else target.id
 
 
 def plain(project: ProjectView, frame: Frame) -> tuple[Plain, ...]:

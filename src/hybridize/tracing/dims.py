@@ -78,7 +78,7 @@ def _from_operation(view: FrameView, slot: int, depth: int) -> Dims | None:
     if isinstance(made, ir.Phi):  # of a loop or branch: one way to an unknown dim is enough
         found = [unknown_dims(view, s, depth - 1) for _, s in made.incoming]
         return next((f for f in found if f is not None), None) or _merged(view, made)
-    if isinstance(made, (ir.Operator, ir.Compare, ir.Unary)):
+    if isinstance(made, ir.Computed):
         return broadcast(view, slot, [(s, unknown_dims(view, s, depth - 1)) for s in operands(made)])
     if isinstance(made, ir.Call):
         return _called(view, made, depth)

@@ -33,7 +33,6 @@ from hybridize.tracing.writes import ENVIRONMENT, FILES, Place, name_of, writes_
 
 #: What other processes and people change as well: that the program writes somewhere to a file says nothing of this one.
 _OUTSIDE: Final = (ENVIRONMENT, FILES)
-_PUTS: Final = (ir.SetItem, ir.DelItem, ir.Append, ir.Put)
 #: Who writes so many fields of an object is no setter of one.
 _MANY: Final = 4
 #: So deep what is kept is looked into.
@@ -109,7 +108,7 @@ def puts_into(frame: Frame, position: int, place: Place) -> bool:
     if not isinstance(place, Container):
         return True
     for instr in index_of(frame.code).at(position):
-        if isinstance(instr, _PUTS) and place in (frame.vals[instr.owner] or ()):
+        if isinstance(instr, ir.ElementChange) and place in (frame.vals[instr.owner] or ()):
             return True
         method = index_of(frame.code).definitions.get(instr.function) if isinstance(instr, ir.Call) else None
         if isinstance(method, ir.Attr) and place in (frame.vals[method.owner] or ()):
@@ -189,7 +188,7 @@ def _hands_on(frame: Frame, code: Code) -> bool:
     if _holds(frame.ret, code):
         return True
     index = index_of(frame.code)
-    kept = index.of(ir.SetAttr, ir.SetGlobal, *_PUTS)
+    kept = index.of(ir.SetAttr, ir.SetGlobal, ir.ElementChange)
     return any(slot >= 0 and _holds(frame.vals[slot] or (), code) for instr in kept for slot in operands(instr))
 
 

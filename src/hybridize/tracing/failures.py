@@ -85,8 +85,8 @@ def fails_by_value(view: FrameView) -> bool:
 
 def _failures(view: FrameView) -> Iterator[Failure]:
     for instr in view.instructions():
-        if isinstance(instr, (ir.Operator, ir.Compare)):
-            if not isinstance(instr, ir.Compare) and instr.operator in _DIVISIONS:
+        if isinstance(instr, ir.TwoSided):
+            if isinstance(instr, ir.Operator) and instr.operator in _DIVISIONS:
                 yield from _division(view, instr)
             if instr.operator in OPERATORS:
                 rule = _product if instr.operator == "@" else _broadcast

@@ -116,7 +116,7 @@ def asks(name: str) -> bool:
     return listed or name.startswith(_ASSIGN) or name.startswith(_PACKAGES)
 
 
-def met(view: FrameView, instr: ir.Operator | ir.Call | ir.Compare) -> list[Meeting]:
+def met(view: FrameView, instr: ir.TwoSided | ir.Call) -> list[Meeting]:
     """What an instruction brings together."""
     if not isinstance(instr, ir.Call):
         return (

@@ -134,7 +134,7 @@ class Moving:
         anew = self._runs_again(frame) or not around.isdisjoint(index.loops.get(made.position, ()))
         if any(isinstance(o, Container) and self._is_refilled(frame, around, o) for o in value):
             return True
-        if isinstance(made, (ir.Outer, ir.Attr)) and self.writes.late_cells(frame, made):
+        if isinstance(made, ir.Load) and self.writes.late_cells(frame, made):
             return True
         if isinstance(made, ir.Attr) and any(isinstance(o, Inst) for o in frame.vals[made.owner] or ()):
             return self._own._slot(frame, around, (made.owner, False), depth, seen if self._own is self else set())

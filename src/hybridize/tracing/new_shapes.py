@@ -56,6 +56,6 @@ def _is_new_tensor(frame: Frame, read: ir.Attr, pos: int) -> bool:
     """Whether the shape that is read is that of a tensor that is made as often as the call runs."""
     index = index_of(frame.code)
     made = index.source(read.owner)
-    if made is None or isinstance(made, (ir.Attr, ir.Outer)):
+    if made is None or isinstance(made, ir.Load):
         return False
     return pos not in index.looped or made.position in index.looped

@@ -20,6 +20,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Block, Instr
+from hybridize.program.operands import NESTED
 from hybridize.records import dataclass, field
 
 #: Per state before (nothing yet, called, called and then written) the masks of the states after, `stale` the last.
@@ -316,7 +317,7 @@ class _Walk:
         """What a block does."""
         found = nothing = self.nothing
         for instr in block:
-            if instr.position in self.events or isinstance(instr, _NESTED):
+            if instr.position in self.events or type(instr) in NESTED:
                 made = self._instr(instr)
                 if made is not None:
                     found = made if found is nothing else then(found, made)
@@ -341,7 +342,7 @@ class _Walk:
             found = renew if found is None else then(renew, found)
         clear, use = self.order.clear, self.order.use
         for kind, does in ((self.uses, use), (self.writes, written), (self.settles, settled), (self.clears, clear)):
-            mask = kind.get(pos, 0) if kind is self.uses or type(instr) in _WRITERS else 0
+            mask = kind.get(pos, 0) if kind is self.uses or isinstance(instr, _WRITERS) else 0
             if mask:
                 more = does(mask, self.every)
                 found = more if found is None else then(found, more)
@@ -401,12 +402,9 @@ class _Walk:
 
 
 _NONE: Final[Mapping[int, int]] = {}
-_NESTED: Final = (ir.If, ir.Loop, ir.Try)
 #: Instructions that may allocate, and that may write.
 _MAKERS: Final = frozenset({ir.Call, ir.List, ir.Dict, ir.Set, ir.Func, ir.Unpack, ir.Generator, ir.Item})
-_WRITERS: Final = frozenset(
-    {ir.SetGlobal, ir.SetCell, ir.SetAttr, ir.SetItem, ir.DelAttr, ir.DelItem, ir.Call, ir.Inplace, ir.Append}
-)
+_WRITERS: Final = (ir.Store, ir.Change, ir.Call, ir.Inplace)
 
 
 def _is_callee(frame: Frame, instr: Instr, callee: Frame) -> bool:

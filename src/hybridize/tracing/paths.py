@@ -28,8 +28,7 @@ _SAME: Final = frozenset({"tf.convert_to_tensor"})
 _ELEMENTS: Final = frozenset(
     {f"builtins.{name}" for name in "list tuple sorted reversed iter set".split()} | {"tf.nest.flatten"}
 )
-#: Where instructions name what they put into a container, and methods that put their last argument there.
-_PUTS: Final = (ir.Append, ir.Put, ir.SetItem)
+#: Methods that put their last argument into a container.
 _ADDS: Final = frozenset({"builtins.list.append", "builtins.list.insert", "builtins.dict.setdefault"})
 _STEPS: Final = 60
 _CALLERS: Final = 3
@@ -76,14 +75,14 @@ def origins(view: FrameView, slot: int, path: Keys = ()) -> frozenset[Origin]:
 def _kept(view: FrameView, slot: int) -> Iterator[tuple[object, ...]]:
     """The globals and captured variables that a slot is the value of: others read it by these."""
     index = index_of(view.code)
-    for instr in index.of(ir.SetGlobal, ir.SetCell):
+    for instr in index.of(ir.SetOuter):
         if instr.value == slot:
             yield "global" if isinstance(instr, ir.SetGlobal) else "cell", view.code.path, instr.name
 
 
 def _named(view: FrameView, made: Instr | None, keys: Keys) -> list[Origin]:
     """What is read of fields, globals and captured variables."""
-    if not isinstance(made, (ir.Outer, ir.Attr)):
+    if not isinstance(made, ir.Load):
         return []
     if isinstance(made, ir.Attr):
         return [Origin(("field", o, made.name), keys) for o in view.value(made.owner) if isinstance(o, Inst)]
@@ -93,7 +92,7 @@ def _named(view: FrameView, made: Instr | None, keys: Keys) -> list[Origin]:
 def _added(view: FrameView, slot: int) -> Iterator[int]:
     """What a function puts into a list or dictionary that it has made."""
     for use in uses(view, slot):
-        if isinstance(use, _PUTS) and use.owner == slot:
+        if isinstance(use, ir.Fill) and use.owner == slot:
             yield use.value
         elif isinstance(use, ir.Attr):
             for call in uses(view, use.target):

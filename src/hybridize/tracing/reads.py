@@ -145,16 +145,16 @@ def _reads(code: Code) -> list[Read]:
     return [instr for instr in index_of(code).flat if isinstance(instr, _READS)]
 
 
-Read: TypeAlias = ir.Outer | ir.Attr | ir.Item | ir.Call
+Read: TypeAlias = ir.Load | ir.Item | ir.Call
 #: What Keras' objects keep in Python and set when they are adapted, or get other layers: no setting, and no variable.
 _LEARNED: Final = frozenset("mean variance bin_boundaries layers inputs outputs input_shape output_shape".split())
-_READS: Final = (ir.Outer, ir.Attr, ir.Item, ir.Call)
+_READS: Final = (ir.Load, ir.Item, ir.Call)
 _NO_VALUE: Final[Value] = frozenset()
 
 
 def _of_places(instr: Instr, cells: Sequence[tuple[Cell, Heap | None]], containers: Sequence[Place]) -> Iterator[Hit]:
     places: list[Place] = [cell for cell, owner in cells if not _is_fixed(cell) or hides_default(cell, owner)]
-    name = str(instr.name) if isinstance(instr, (ir.Outer, ir.Attr)) else ""
+    name = str(instr.name) if isinstance(instr, ir.Load) else ""
     for place in dict.fromkeys((*places, *containers)):
         said = f"reads `{name or 'an element'}`, which changes between calls"
         yield Hit(instr.position, said, subject=place, about=name)

@@ -7,27 +7,38 @@ nobody makes objects of in this program may be made elsewhere.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Class, Inst
-from hybridize.domain.words import OF_CLASSES
+from hybridize.domain.words import OF_CLASSES, PROPERTIES
 from hybridize.facts.model import FunctionKind
 from hybridize.flow.hints import HintReader
+from hybridize.program.code import Code
 from hybridize.program.index import index_of
 from hybridize.source.syntax import walk
 from hybridize.tracing.views import FunctionView
 
-_PROPERTIES: Final = frozenset({"property", "cached_property", "setter", "getter"})
+_ACCESSORS: Final = PROPERTIES | {"setter", "getter"}
 
 
-def is_property(function: FunctionView) -> bool:
-    """Whether a method is read like a field: what is decorated inside gets the object as an argument."""
-    return any(getattr(d, "id", getattr(d, "attr", "")) in _PROPERTIES for d in function.code.decorators)
+def is_property(code: Code) -> bool:
+    """Whether a method is run by an attribute: what is decorated inside gets the object as an argument, and calls of
+    the object itself may stand at the same place."""
+    return not _ACCESSORS.isdisjoint(decorator_names(code))
+
+
+def decorator_names(code: Code) -> Iterator[str]:
+    """The names of a function's decorators, without their modules."""
+    for decorator in code.decorators:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(target, (ast.Attribute, ast.Name)):
+            yield target.attr if isinstance(target, ast.Attribute) else target.id
 
 
 def receives(function: FunctionView) -> bool:
     """Whether a function has a receiver that `tf.function` refers to weakly."""
-    return function.facts.kind is FunctionKind.METHOD and not is_property(function)
+    return function.facts.kind is FunctionKind.METHOD and not is_property(function.code)
 
 
 def receiver_classes(function: FunctionView) -> tuple[Class, ...]:

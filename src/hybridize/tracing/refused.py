@@ -24,7 +24,7 @@ _TRACED: Final = DIRECT | {How.KERAS, How.CALLBACK, How.OPERATOR}
 _DEPTH: Final = 6
 _MOST: Final = 6  # combinations of what may arrive that are looked at
 #: The instructions that may be refused.
-LOOKED_AT: Final = (ir.Call, ir.Binary, ir.Inplace, ir.Compare, ir.Item, ir.Unpack)
+LOOKED_AT: Final = (ir.Call, ir.TwoSided, ir.Item, ir.Unpack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def refusal(view: FrameView, instr: Instr, depth: int = _DEPTH) -> Refusal | Non
         if found is not None:
             return found
         said = _call(view, instr)
-    elif isinstance(instr, (ir.Operator, ir.Compare)):
+    elif isinstance(instr, ir.TwoSided):
         said = _operator(view, instr)
     elif isinstance(instr, ir.Item):
         said = _item(view, instr)
@@ -127,7 +127,7 @@ def _every(view: FrameView, slots: list[int]) -> Iterator[tuple[Obj, ...]]:
         yield from islice(product(*found), _MOST)
 
 
-def _operator(view: FrameView, instr: ir.Operator | ir.Compare) -> str:
+def _operator(view: FrameView, instr: ir.TwoSided) -> str:
     pairs = _every(view, [instr.left, instr.right])
     return f"`{instr.operator}`" if any(operator_fails(instr.operator, a, b) for a, b in pairs) else ""
 

@@ -70,7 +70,7 @@ def is_distributed(project: ProjectView, frame: Frame, slot: int, depth: int = _
         return project.names(frame.vals[call.function] or frozenset())
 
     def whole(made: Instr) -> list[int]:
-        if isinstance(made, (ir.Item, ir.Iter, ir.Unpack)):
+        if isinstance(made, ir.Part):
             return [made.source]
         if isinstance(made, ir.Call) and not _GOES.isdisjoint(names(made)):
             return [given for given, _ in made.arguments]

@@ -99,7 +99,7 @@ class Resizing:
             return self._made(frame, pos, made, depth, seen)
         if isinstance(made, (ir.Item, ir.Iter)) and _is_ragged(frame.vals[made.source] or _NO_VALUE):
             return True
-        if isinstance(made, (ir.Item, ir.Iter, ir.Unpack)) and is_batched(self.answers, frame, made.source):
+        if isinstance(made, ir.Part) and is_batched(self.answers, frame, made.source):
             return False
         if sources:
             return any(self._slot(frame, pos, slot, depth, seen) for slot in sources)
@@ -227,7 +227,7 @@ def is_batched(answers: Moving, frame: Frame, slot: int, depth: int = _FAR) -> b
         sites = [(c, pos) for c, pos in frame.incoming if c is not None and c is not frame] if place >= 0 else []
         given = [(caller, answers.argument(caller, pos, frame, place)) for caller, pos in sites]
         return bool(given) and all(s >= 0 and is_batched(answers, c, s, depth // 2) for c, s in given)
-    if isinstance(made, (ir.Item, ir.Iter, ir.Unpack)):
+    if isinstance(made, ir.Part):
         return is_batched(answers, frame, made.source, depth - 1)
     if isinstance(made, ir.Phi):
         ways = [source for _, source in made.incoming if index.original(source) != made.target]

@@ -22,10 +22,7 @@ from hybridize.tracing.views import FunctionView, ProjectView
 _TAPE: Final = "tf.GradientTape"
 _STEPS: Final = 60
 #: What carries on what was recorded.
-_CARRIES: Final = frozenset(
-    {ir.Refine, ir.Phi, ir.Attr, ir.Item, ir.Unpack, ir.List, ir.Tuple, ir.Call}
-    | {ir.Binary, ir.Inplace, ir.Compare, ir.Unary}
-)
+_CARRIES: Final = (ir.Passing, ir.Attr, ir.Item, ir.Unpack, ir.Sequence, ir.Call, ir.Computed)
 
 
 def all_inside(function: FunctionView, tapes: Sequence[LibInst], extent: int) -> bool:
@@ -200,4 +197,4 @@ def _leads(frame: Frame, slot: int, source: int) -> bool:
 def _used(made: Instr) -> list[int]:
     if isinstance(made, ir.Item):
         return [made.source]
-    return operands(made) if type(made) in _CARRIES else []
+    return operands(made) if isinstance(made, _CARRIES) else []

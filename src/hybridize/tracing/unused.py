@@ -14,8 +14,8 @@ from hybridize.tracing.views import FrameView, ProjectView
 
 #: Operations that do no more than to compute a value, where they run no code of the project.
 _COMPUTES: Final = (
-    *(ir.Refine, ir.Phi, ir.Attr, ir.Item, ir.Slice, ir.Unpack),
-    *(ir.Tuple, ir.List, ir.Binary, ir.Unary, ir.Compare),
+    *(ir.Passing, ir.Attr, ir.Item, ir.Slice, ir.Unpack),
+    *(ir.Sequence, ir.Binary, ir.Unary, ir.Compare),
 )
 #: Library functions of which the same is so, where no effect of theirs is seen.
 _COMPUTING: Final = ("np.", "tensor.ndarray.", "tf.constant", "tf.convert_to_tensor", "tf.cast")

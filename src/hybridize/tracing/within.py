@@ -18,7 +18,7 @@ from hybridize.tracing.order import Sites
 #: By frame and position in it the places (bits) that are read or written there.
 Touched = Mapping[Frame, Mapping[int, int]]
 
-_WRITERS: Final = frozenset({ir.SetGlobal, ir.SetCell, ir.SetAttr, ir.SetItem, ir.Call})
+_WRITERS: Final = (ir.Store, ir.Call)
 _NOTHING: Final = (0, 0)
 #: What is written where control does not get to: everything.
 _NOWHERE: Final = -1
@@ -63,7 +63,7 @@ class Within:
                 read |= does[0]
                 by_code[callee.code] = by_code.get(callee.code, 0) | (0 if how in REPEATED else does[1])
             written = _all(list(by_code.values())) if by_code else 0
-        if type(instr) in _WRITERS:
+        if isinstance(instr, _WRITERS):
             written |= self._writes.get(frame, _NO_PLACES).get(pos, 0)
         return read, written
 

@@ -23,6 +23,7 @@ from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj
 from hybridize.domain.places import place_words
 from hybridize.domain.words import SETTING_UP
 from hybridize.facts.model import Evidence
+from hybridize.facts.origins import variable
 from hybridize.facts.undone import undone
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -308,8 +309,7 @@ def _variables(project: ProjectView, cell: Cell) -> Iterator[tuple[Frame, int]]:
     for name in {str(instr.name) for instr in written if isinstance(instr, ir.SetOuter)}:
         for code, instr in every.get(name, ()):
             for frame in project.solution.frames[code]:
-                of = frame.module.fields if isinstance(instr, ir.Global) else frame.cells
-                if of.get(name) is cell:
+                if variable(frame, instr) is cell:
                     yield frame, instr.position
 
 

@@ -28,7 +28,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.words import SETTING_UP, VIEWS
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import guarded, parts
-from hybridize.facts.origins import call_at, definitions, slots_of
+from hybridize.facts.origins import call_at, definitions, slots_of, variable
 from hybridize.facts.reasons import CHANGES
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
@@ -105,7 +105,7 @@ class Writes:
         """The frames and positions that write a place, where that may be late."""
         return self.every[place] if self.is_late(place) else ()
 
-    def late_views(self, frame: Frame, instr: ir.Outer | ir.Attr) -> list[Container]:
+    def late_views(self, frame: Frame, instr: ir.Load) -> list[Container]:
         """The dictionaries that change late and that a view which an instruction reads shows."""
         shown = (each for cell, _ in cells_read(frame, instr) for each in self.views.get(cell, ()))
         return [each for each in shown if self.is_late(each)]
@@ -138,10 +138,10 @@ class Writes:
             self._containers[value] = found
         return found
 
-    def late_cells(self, frame: Frame, instr: ir.Outer | ir.Attr) -> tuple[tuple[Cell, Heap | None], ...]:
+    def late_cells(self, frame: Frame, instr: ir.Load) -> tuple[tuple[Cell, Heap | None], ...]:
         """The places that an instruction reads and that change late, each with the object whose field it is."""
         if not isinstance(instr, ir.Attr):
-            cell = frame.module.fields.get(instr.name) if isinstance(instr, ir.Global) else frame.cells.get(instr.name)
+            cell = variable(frame, instr) if isinstance(instr, ir.Outer) else None
             return ((cell, None),) if cell is not None and self.is_late(cell) else ()
         key = (frame.vals[instr.owner] or _NO_VALUE, instr.name)
         found = self._fields.get(key)
@@ -217,7 +217,7 @@ def _kept_views(solution: Solution) -> dict[Cell, list[Container]]:
         index = index_of(code)
         if not index.attributes.keys() & VIEWS:
             continue
-        for instr in index.of(ir.SetGlobal, ir.SetCell, ir.SetAttr):
+        for instr in index.of(ir.Assignment):
             made = index.source(instr.value)
             method = index.definitions.get(made.function) if isinstance(made, ir.Call) else None
             if not isinstance(method, ir.Attr) or method.name not in VIEWS:
@@ -233,7 +233,7 @@ def _written(frame: Frame, instr: ir.Assignment) -> list[Cell]:
     """The places that an instruction writes."""
     if isinstance(instr, ir.SetAttr):
         return [cell for cell, _ in fields_named(frame.vals[instr.owner] or _NO_VALUE, instr.name)]
-    cell = frame.module.fields.get(instr.name) if isinstance(instr, ir.SetGlobal) else frame.cells.get(instr.name)
+    cell = variable(frame, instr) if isinstance(instr, ir.SetOuter) else None
     return [cell] if cell is not None else []
 
 
@@ -349,9 +349,7 @@ def _holders(frame: Frame, slot: int) -> list[tuple[Place, Heap | None]]:
     found: list[tuple[Place, Heap | None]] = list(cells_read(frame, definitions(frame.code).get(slot)))
     for instr in index_of(frame.code).flat:
         if isinstance(instr, ir.SetOuter) and instr.value == slot:
-            cell = (
-                frame.module.fields.get(instr.name) if isinstance(instr, ir.SetGlobal) else frame.cells.get(instr.name)
-            )
+            cell = variable(frame, instr)
             found += [(cell, None)] if cell is not None else []
     return list(dict.fromkeys([*found, *others_holding(frame, slot)]))
 
@@ -361,11 +359,8 @@ def cells_read(frame: Frame, instr: Instr | None) -> list[tuple[Cell, Heap | Non
     if instr is None:
         return []
     match instr:
-        case ir.Global():
-            cell = frame.module.fields.get(instr.name)
-            return [(cell, None)] if cell is not None else []
-        case ir.Cell():
-            cell = frame.cells.get(instr.name)
+        case ir.Outer():
+            cell = variable(frame, instr)
             return [(cell, None)] if cell is not None else []
         case ir.Attr():
             return fields_named(frame.vals[instr.owner] or frozenset(), instr.name)

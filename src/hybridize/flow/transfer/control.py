@@ -239,7 +239,7 @@ def _exit(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Exit) -> None
 STEPS: Final[dict[type[Instr], Handler]] = dict(
     [
         on(ir.Phi, _phi),
-        on(ir.Refine, kept(_refine, steps.refined)),
+        kept(ir.Refine, _refine, steps.refined),
         on(ir.Return, _return),
         on(ir.Yield, _yield),
         on(ir.YieldFrom, _yield_from),

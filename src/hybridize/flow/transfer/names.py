@@ -27,7 +27,6 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.session import Table
 from hybridize.domain.tensors import NDARRAY
-from hybridize.flow import steps
 from hybridize.flow.classes import OBJECT
 from hybridize.flow.engine import Engine, Handler
 from hybridize.flow.frames import Frame
@@ -286,18 +285,18 @@ STEPS: Final[dict[type[Instr], Handler]] = dict(
         on(ir.DelCell, _del_cell),
         on(ir.DelLocal, _del_local),
         on(ir.DelName, _del_name),
-        on(ir.Attr, kept(_attr, steps.owner)),
-        on(ir.SetAttr, kept(_set_attr, steps.changed_attribute, assigns=False)),
+        kept(ir.Attr, _attr),
+        kept(ir.SetAttr, _set_attr),
         on(ir.DelAttr, _del_attr),
-        on(ir.Item, kept(_item, steps.item)),
-        on(ir.SetItem, kept(_set_item, steps.changed_item, assigns=False)),
+        kept(ir.Item, _item),
+        kept(ir.SetItem, _set_item),
         on(ir.DelItem, _del_item),
         on(ir.Slice, _slice),
         on(ir.Func, _func),
         on(ir.Class, _class),
         on(ir.Import, _import),
         on(ir.ImportFrom, _import_from),
-        on(ir.ImportStar, kept(_import_star, steps.none, assigns=False)),
+        kept(ir.ImportStar, _import_star),
         on(ir.Await, _await),
     ]
 )

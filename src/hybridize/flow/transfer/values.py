@@ -29,7 +29,7 @@ from hybridize.flow.engine import Engine, Handler
 from hybridize.flow.frames import Frame
 from hybridize.flow.heap import join_items
 from hybridize.flow.narrowing import fits_shape
-from hybridize.flow.steps import kept, on
+from hybridize.flow.steps import keeping, kept, on
 from hybridize.flow.transfer.names import missing_value
 from hybridize.flow.truth import MAYBE, truth
 from hybridize.library.joining import fill, surely_in
@@ -152,7 +152,7 @@ def _call(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Call) -> None
         vals[dst] = ENDED
 
 
-_called_once = kept(_call, steps.called)
+_called_once = keeping(_call, steps.called)
 
 
 def _call_on(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Call) -> bool | None:
@@ -387,10 +387,10 @@ def _match(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Match) -> No
 
 STEPS: Final[dict[type[Instr], Handler]] = dict(
     [
-        on(ir.Binary, kept(_binary, steps.operands)),
-        on(ir.Inplace, kept(_inplace, steps.operands)),
-        on(ir.Unary, kept(_unary, steps.operand)),
-        on(ir.Compare, kept(_compare, steps.operands)),
+        kept(ir.Binary, _binary),
+        kept(ir.Inplace, _inplace),
+        kept(ir.Unary, _unary),
+        kept(ir.Compare, _compare),
         on(ir.BoolOp, _boolop),
         on(ir.Call, _call_on),
         on(ir.Tuple, _tuple),
@@ -398,12 +398,12 @@ STEPS: Final[dict[type[Instr], Handler]] = dict(
         on(ir.Set, _sequence("set")),
         on(ir.Generator, _generator),
         on(ir.Dict, _dict),
-        on(ir.Format, kept(_format, steps.formatted)),
+        kept(ir.Format, _format),
         on(ir.Append, _append),
         on(ir.Sized, _sized),
         on(ir.Put, _put),
         on(ir.Unpack, _unpack),
-        on(ir.Iter, kept(_iter, steps.source)),
+        kept(ir.Iter, _iter),
         on(ir.Match, _match),
     ]
 )

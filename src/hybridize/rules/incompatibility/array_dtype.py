@@ -15,7 +15,7 @@ from hybridize.tracing.meetings import OPERATORS, Clash, asks, clash, met
 from hybridize.tracing.views import FrameView, ProjectView
 
 
-def meeting(view: FrameView, instr: ir.Operator | ir.Call | ir.Compare) -> Iterator[Hit]:
+def meeting(view: FrameView, instr: ir.TwoSided | ir.Call) -> Iterator[Hit]:
     """`array * tensor` or `tf.multiply(array, tensor)`, with different dtypes."""
     found = [each for each in (clash(view, meeting) for meeting in met(view, instr)) if each is not None]
     if found:
@@ -88,9 +88,7 @@ NumPy: `int64_argument * np.array([0.5])` is float64 in eager code, and all zero
 tf.float32)`, which serves both, or pass float32 arrays. Where a dtype is not known, that it fits is an assumption.""",
     level=Level.INFO,
     triggers={
-        ir.Binary: operators(meeting, *OPERATORS),
-        ir.Inplace: operators(meeting, *OPERATORS),
-        ir.Compare: operators(meeting, *OPERATORS),
+        ir.TwoSided: operators(meeting, *OPERATORS),
         ir.Call: Where(meeting, names=asks),
     },
     confirm=confirm,

@@ -20,7 +20,7 @@ _DTYPES: Final = {"int": "int32", "float": "float32"}
 _PYTHON_FLOAT: Final = "python float"
 
 
-def operator(view: FrameView, instr: ir.Operator | ir.Compare) -> Iterator[Hit]:
+def operator(view: FrameView, instr: ir.TwoSided) -> Iterator[Hit]:
     """`x * int(t)` where x is a float tensor; `int(t) * 0.5`."""
     yield from _check(view, instr, instr.left, instr.right)
 
@@ -131,7 +131,7 @@ branch on a tensor sets:
 a counter `n` of a `while` loop on a tensor is int32 afterwards, and `x / n` raises if x is a float tensor. Use
 `tf.cast(n, x.dtype)`.""",
     triggers={
-        **dict.fromkeys((ir.Binary, ir.Inplace, ir.Compare), operators(operator, *OPERATORS)),
+        ir.TwoSided: operators(operator, *OPERATORS),
         ir.Call: Where(call, names=ALIKE.__contains__),
     },
     bad=(

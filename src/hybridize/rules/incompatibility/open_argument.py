@@ -26,7 +26,7 @@ from hybridize.tracing.values import argument, uses
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 #: What gives values that come from others, whole or in part.
-_DERIVES: Final = (ir.Passing, ir.Operator, ir.Unary, ir.Item, ir.Iter, ir.Unpack, ir.Sequence)
+_DERIVES: Final = (ir.Passing, ir.Operator, ir.Unary, ir.Part, ir.Sequence)
 _FAR: Final = 24
 #: Built-in functions that go through what they are given in Python.
 _ITERATE: Final = frozenset(

@@ -52,7 +52,7 @@ def _asks(view: FrameView, use: Instr, slot: int) -> bool:
 
 def _changes(view: FrameView, use: Instr, slot: int) -> bool:
     """Whether a list, dict or set is changed: by an element, by `+=`, by a method."""
-    if isinstance(use, (ir.SetItem, ir.DelItem, ir.Append, ir.Put)):
+    if isinstance(use, ir.ElementChange):
         return bool(use.owner == slot)
     if isinstance(use, ir.Inplace):
         return bool(use.left == slot)

@@ -34,7 +34,6 @@ _RATE_CALLS: Final = frozenset(
 )
 #: What is assumed of a variable that callers of a library keep, among the tensors of a dictionary.
 _LOGGED: Final = "assumed that a variable among results that are kept is kept for the value that it has then"
-_STORES: Final = frozenset({ir.SetGlobal, ir.SetCell, ir.SetAttr, ir.SetItem, ir.Append, ir.Put})
 _KEEPING: Final = (".append", ".extend", ".update", ".add", ".insert", ".setdefault")
 
 
@@ -147,7 +146,7 @@ def _neutral(view: FrameView, use: Instr, slot: int, part: Part, exact: bool) ->
     """Whether a use cannot tell a tensor from what it was."""
     if part.kind == "variable" and isinstance(use, ir.Attr) and use.name.startswith("assign"):
         return False
-    if part.kind == "variable" and type(use) not in _STORES:
+    if part.kind == "variable" and not isinstance(use, ir.Store):
         # Read at once a variable and its value are the same; kept, it would go on changing.
         return not isinstance(use, ir.Call) or not _keeps(view, use)
     if isinstance(use, ir.Call):
@@ -166,7 +165,7 @@ def _neutral(view: FrameView, use: Instr, slot: int, part: Part, exact: bool) ->
             return use.index == slot and part.kind == "int"
         if isinstance(use, ir.Format):
             return part.kind == "int" or _has_spec(view, use)
-    if isinstance(use, (ir.Operator, ir.Compare)):
+    if isinstance(use, ir.TwoSided):
         return _neutral_operand(view, use, slot, part)
     return False
 
@@ -191,7 +190,7 @@ def _neutral_call(view: FrameView, use: ir.Call, slot: int, part: Part, exact: b
     return all(n.startswith(TENSOR_LIBRARIES) for n in names)
 
 
-def _neutral_operand(view: FrameView, use: ir.Operator | ir.Compare, slot: int, part: Part) -> bool:
+def _neutral_operand(view: FrameView, use: ir.TwoSided, slot: int, part: Part) -> bool:
     other = view.value(use.right if use.left == slot else use.left)
     if not other:
         return False

@@ -94,7 +94,7 @@ def _has_symbolic(frame: Frame) -> bool:
 
 def _is_source(frame: Frame, made: Instr | None) -> bool:
     """Whether an instruction brings what it gives, rather than to derive it from what the function has."""
-    if made is None or isinstance(made, (ir.Outer, ir.Attr)):
+    if made is None or isinstance(made, ir.Load):
         return True
     if not isinstance(made, ir.Call) or any(how is How.KERAS for _, how in callees_at(frame, made.position)):
         return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from hybridize.domain.objects import NONE, Container, Stream, Tensor, Tup
 from hybridize.facts.arguments import argument_name
@@ -14,8 +13,6 @@ from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.effects import hit, is_change, reasons
 from hybridize.tracing.views import FunctionView
-
-_PUTS: Final = (ir.SetItem, ir.DelItem, ir.Append, ir.Put)
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -40,7 +37,7 @@ def _is_own(frame: Frame, reason: Reason) -> bool:
     if reason.frame is not frame:
         return False
     index = index_of(frame.code)
-    changed = [index.original(i.owner) for i in index.at(reason.effect.position) if isinstance(i, _PUTS)]
+    changed = [index.original(i.owner) for i in index.at(reason.effect.position) if isinstance(i, ir.ElementChange)]
     made = [index.definitions.get(slot) for slot in changed]
     return bool(made) and all(isinstance(each, (ir.List, ir.Dict)) for each in made)
 
