@@ -68,6 +68,8 @@ def test_a_draw_in_what_a_data_set_traces_is_an_error(body: str, data: str, tmp_
         ("return x * scale", "data.map(change)"),
         ("return x * tf.random.uniform([])", "data.map(change)"),
         ("random.random()\n    return x", "data.map(change)"),
+        ("random.seed(3)\n    return draw(x)", "data.map(change)"),
+        ("return x * random.Random(3).random()", "data.map(change)"),
         ("return tf.numpy_function(draw, [x], tf.float32)", "data.map(change)"),
         ("return tf.py_function(draw, [x], tf.float32)", "data.map(change)"),
         ("return draw(x)", "[change(x) for x in data]"),

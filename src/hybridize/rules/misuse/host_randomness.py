@@ -62,7 +62,9 @@ def of_data_sets(project: ProjectView) -> Iterator[Hit]:
                 given = Evidence("given to a data set here", caller.code.path, pos >> 16)
                 found = hit(reason, None, f"{describe(effect)} in the graph that a data set makes")
                 way = (given, *found.evidence)
-                idle = is_dead(project, caller, pos) or any(step.line in doubtful.get(step.path, ()) for step in way)
+                fixed = _is_fixed(reason, list(_seeded(FrameView(project, frame))))
+                open_ = any(step.line in doubtful.get(step.path, ()) for step in way)
+                idle = fixed or open_ or is_dead(project, caller, pos)
                 yield replace(found, evidence=way, level=Level.INFO if idle else None)
 
 
