@@ -126,6 +126,17 @@ PROGRAMS = {
         "        target(states, 2.0)\nmain(int(input()))\n",
         "",
     ),
+    "what a function that runs often has given once": (
+        "def read(name):\n    return float(open(name).read())\n"
+        "first = read(input())\nothers = [read(input()), read(input()), read(input()), read(input())]\n"
+        f"for _ in range(50):\n    target({ONE}, first)\n",
+        "",
+    ),
+    "what such a function gives at each turn": (
+        "def read(name):\n    return float(open(name).read())\n"
+        f"for _ in range(50):\n    target({ONE}, read(input()))\n",
+        "HY101",
+    ),
     "as many states as there are layers": (
         f"def main(n):\n    states = [{ONE} for _ in range(n)]\n    for _ in range(50):\n        target(states, 2.0)\n"
         "main(int(input()))\n",

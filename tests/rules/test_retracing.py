@@ -190,3 +190,34 @@ def test_a_value_that_differs_is_told_at_the_call_that_passes_it(tmp_path: Path)
     (found,) = [each for each in analyze([tmp_path], Config()).findings if each.code == "HY101"]
     line = (tmp_path / "main.py").read_text().splitlines()[found.line - 1]
     assert line[found.column - 1 :].startswith("step(")
+
+
+PICKS = """\
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(4), tf.keras.layers.Dense(3)])
+model(tf.ones([2, 4]))
+@tf.function
+def rows(held, number):
+    return tf.reduce_sum({use})
+def main():
+    held = []
+    for layer in model.layers:
+        held.append({element})
+    for i in range(100):
+        print(rows(held, i))
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "element", "severity"),
+    [
+        ("held[number]", "layer.weights[0]", "info"),
+        ("held[0] * number", "layer.weights[0]", "warning"),
+        ("held[number]", "layer.units * 1.5", "warning"),  # of numbers a tensor could be made
+    ],
+)
+def test_a_number_that_picks_of_a_list_can_be_no_tensor(use: str, element: str, severity: str, tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(PICKS.format(use=use, element=element))
+    found = [f.severity.value for f in analyze([tmp_path], Config()).findings if f.code == "HY101"]
+    assert found == [severity]

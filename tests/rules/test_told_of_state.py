@@ -236,3 +236,42 @@ def test_what_has_one_cause_is_told_once(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text(HEAD + dedent(source))
     found = [f for f in analyze([tmp_path], Config()).findings if f.code == "HY254"]
     assert sorted(f.severity.value for f in found) == ["error", "info"]
+
+
+ASKS = """
+    class Log:
+        def __init__(self):
+            self.closed = ""
+
+        def fill(self, x):
+            self.closed = input()
+            return x * 2.0
+
+    class Model:
+        def __init__(self):
+            self.closed = input()
+            self.rows = self.size = 0
+            self.log = Log()
+
+        @tf.function
+        def step(self, x):
+            if {asked}:
+                raise ValueError("not now")
+            self.size = self.rows + 1
+            return self.log.fill(x)
+
+    model = Model()
+
+    def main():
+        for _ in range(9):
+            model.rows += 1
+            model.step(tf.ones([3]))
+
+    main()
+"""
+
+
+@pytest.mark.parametrize(("asked", "severity"), [("self.closed", "info"), ("self.size", "error")])
+def test_the_next_call_reads_what_its_own_condition_asks_for(asked: str, severity: str, tmp_path: Path) -> None:
+    """A condition on `closed` asks for no `size`, though the code behind it writes a `closed` of another object."""
+    assert told(tmp_path, main=ASKS.format(asked=asked)).get("HY206") == severity

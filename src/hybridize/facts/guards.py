@@ -97,6 +97,12 @@ def guarded(frame: Frame, position: int) -> bool:
     return any(_sets_what_it_tests(frame, region) for region in regions(frame.code).get(position, ()))
 
 
+def asked_first(frame: Frame, position: int) -> bool:
+    """Whether a condition around asks for what a position writes, by its name: the next call finds it there."""
+    own = frozenset(_named_by(frame.code, index_of(frame.code).at(position)))
+    return any(not region.tested.isdisjoint(own) for region in regions(frame.code).get(position, ()))
+
+
 def set_up_once(frame: Frame, position: int) -> bool:
     """Whether code is guarded, and leaves no trace but the state that it sets: no other result depends on it."""
     for region in regions(frame.code).get(position, ()):

@@ -23,12 +23,12 @@ def is_optional(function: FunctionView, hit: RuleHit) -> bool:
     """
     made, code = function.facts.hybridization, function.code
     steps = [(hit.path, hit.line), *((step.path, step.line) for step in hit.evidence)]
-    known = _conditional(function.project)
+    known = conditional(function.project)
     own = range(code.line, code.end_line + 1) if made is not None and made.conditional else range(0)
     return any(line in known.get(path, ()) and not (path == code.path and line in own) for path, line in steps)
 
 
-def _conditional(project: ProjectView) -> Mapping[str, set[int]]:
+def conditional(project: ProjectView) -> Mapping[str, set[int]]:
     """The lines of functions that stand under such conditions, by file."""
 
     def find() -> dict[str, set[int]]:

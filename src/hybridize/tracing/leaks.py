@@ -6,7 +6,7 @@ from typing import Final
 
 from hybridize.domain.objects import Container, Inst
 from hybridize.domain.words import SETTING_UP
-from hybridize.facts.guards import guarded
+from hybridize.facts.guards import asked_first
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -50,7 +50,7 @@ def left_behind(function: FunctionView, frame: Frame, position: int, *, late: bo
     if may_run_eagerly(function.project) or not places or _is_own(frame, position, codes):
         return _UNSEEN
     known: dict[object, Left] = function.project.shared(("left behind", function.code), dict)
-    key = (places, _takes(frame, position) or guarded(frame, position), late)
+    key = (places, _takes(frame, position) or asked_first(frame, position), late)
     if key not in known:
         known[key] = _left(function, places, asks=key[1], late=late)
     return known[key]

@@ -148,7 +148,8 @@ class Moving:
             return True
         if any(self._slot(frame, around, (each, whole), depth, seen) for each in inputs):
             return True
-        return isinstance(made, ir.Call) and bool(depth) and self._returned(frame, made, depth - 1, seen)
+        # A call that is made once, outside, has given what it gave, however often its function runs elsewhere.
+        return isinstance(made, ir.Call) and anew and bool(depth) and self._returned(frame, made, depth - 1, seen)
 
     def _parameter(self, frame: Frame, asked: _Asked, depth: int, seen: _Seen) -> bool:
         """Whether callers pass something else from call to call."""

@@ -31,6 +31,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.program.operands import arguments, operands
 from hybridize.records import dataclass
+from hybridize.tracing.data_functions import is_given_to_data
 from hybridize.tracing.order import Events, Order, Relation
 from hybridize.tracing.parts import Part, constants
 from hybridize.tracing.staleness import Makers, counts, extent_of, order_of, ranks_of, starts_empty, starts_of
@@ -134,7 +135,8 @@ def _is_driven(frames: Iterable[Frame]) -> bool:
                 called = index_of(caller.code).calls.get(pos, ()) if callee is frame else ()
                 methods = (index_of(caller.code).source(call.function) for call in called)
                 trains = any(isinstance(method, ir.Attr) and method.name in TRAINS for method in methods)
-                if callee is frame and (how in REPEATED or (how is How.KERAS and trains)):
+                mapped = how is How.HYBRID and callee is frame and is_given_to_data(caller, pos)
+                if callee is frame and (how in REPEATED or mapped or (how is How.KERAS and trains)):
                     return True
     return False
 

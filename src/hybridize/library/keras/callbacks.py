@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.objects import BOTTOM, Container, Inst, Tup, Value, prim
-from hybridize.library.defaults import keep_arguments
+from hybridize.domain.objects import BOTTOM, NONE_V, Container, Inst, LibInst, Tup, Value, prim
 from hybridize.library.keras.core import nothing
 from hybridize.library.spec import Call, ClassSpec, Spec
 
@@ -18,18 +18,38 @@ _ONCE: Final = ("train_begin", "train_end", "test_begin", "test_end")
 
 
 def run_callbacks(call: Call) -> None:
-    """Methods of the project's callbacks among the arguments of `fit` and the like."""
-    given = call.kwargs.get("callbacks", BOTTOM)
-    for group in given:
-        for obj in call.elements(group.value) if isinstance(group, (Container, Tup)) else ():
-            if not isinstance(obj, Inst):
-                continue
-            model = call.receiver.value if call.receiver is not None else BOTTOM
+    """What `fit` and the like call of the callbacks that they are given: nothing runs those that nobody hands over."""
+    _notify(call, call.kwargs.get("callbacks", BOTTOM), _METHODS, call.receiver.value if call.receiver else BOTTOM)
+
+
+def _notify(call: Call, given: Value, methods: Sequence[str], model: Value) -> None:
+    """Calls methods of callbacks: of one, of a list of them, of one that stands for several."""
+    for obj in given:
+        if isinstance(obj, (Container, Tup)):
+            _notify(call, call.elements(obj.value), methods, model)
+        elif isinstance(obj, Inst):
             call.engine.attributes.set_field(call.frame, obj, "model", model, call.pos)
-            logs = _logs(call)
-            for name in _METHODS:
-                args = [logs] if name.endswith(_ONCE) else [prim("int", True).value, logs]
-                call.method(obj, name, *args, how=How.CALLBACK)
+            for name in methods:
+                call.method(obj, name, *_arguments(call, name), how=How.CALLBACK)
+        elif isinstance(obj, LibInst):
+            for name in methods:
+                _run_held(call, obj, name)
+            _notify(call, call.field(obj, "callbacks"), methods, call.field(obj, "model") or model)
+
+
+def _run_held(call: Call, obj: LibInst, name: str) -> None:
+    """The function that a callback of Keras was made with for one of its methods."""
+    func = call.field(obj, name)
+    if func:
+        call.call(func, *_arguments(call, name))
+    schedule = call.field(obj, "schedule") if name == "on_epoch_begin" else BOTTOM
+    if schedule:  # with the epoch and the rate as Python numbers
+        call.call(schedule, prim("int", True).value, prim("float", True).value)
+
+
+def _arguments(call: Call, name: str) -> list[Value]:
+    logs = _logs(call)
+    return [logs] if name.endswith(_ONCE) else [prim("int", True).value, logs]
 
 
 def _logs(call: Call) -> Value:
@@ -40,28 +60,27 @@ def _history(call: Call) -> Value:
     return call.list_of(call.list_of(prim("float").value, "list", "values"), "dict", "history")
 
 
-def _scheduler(call: Call) -> Value:
-    """`LearningRateScheduler(schedule)`: epoch and rate as Python numbers, at the beginning of each epoch."""
-    schedule = call.arg(0, "schedule")
-    if schedule:
-        call.call(schedule, prim("int", True).value, prim("float", True).value)
-    return keep_arguments(call).value
+def _called(name: str) -> Spec:
+    """A method that a training loop of the program calls itself."""
+
+    def rule(call: Call) -> Value:
+        if call.receiver is not None:
+            _notify(call, call.receiver.value, (name,), BOTTOM)
+        return NONE_V
+
+    return Spec(rule)
 
 
-def _lambdas(call: Call) -> Value:
-    """`LambdaCallback(on_epoch_end=f, ...)`."""
-    for name, func in call.kwargs.items():
-        if name in _METHODS and func:
-            logs = _logs(call)
-            call.call(func, *([logs] if name.endswith(_ONCE) else [prim("int", True).value, logs]))
-    return keep_arguments(call).value
-
+_CALLED: Final = {name: _called(name) for name in _METHODS}
 
 CLASSES: Final[dict[str, ClassSpec]] = {
     "keras.callbacks.Callback": ClassSpec(methods={"__init__": Spec(nothing), "set_model": Spec(nothing)}),
     "keras.callbacks.History": ClassSpec(properties={"history": _history}),
     "keras.callbacks.LearningRateScheduler": ClassSpec(
-        bases=("keras.callbacks.Callback",), make=_scheduler, parameters=("schedule", "verbose")
+        bases=("keras.callbacks.Callback",), methods=_CALLED, parameters=("schedule", "verbose")
     ),
-    "keras.callbacks.LambdaCallback": ClassSpec(bases=("keras.callbacks.Callback",), make=_lambdas),
+    "keras.callbacks.LambdaCallback": ClassSpec(bases=("keras.callbacks.Callback",), methods=_CALLED),
+    "keras.callbacks.CallbackList": ClassSpec(
+        methods=_CALLED, parameters=("callbacks", "add_history", "add_progbar", "model")
+    ),
 }

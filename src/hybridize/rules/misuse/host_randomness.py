@@ -7,14 +7,19 @@ from typing import Final
 
 from hybridize.domain.objects import Lit
 from hybridize.facts.guards import regions
-from hybridize.facts.reasons import Reason, kind_of
+from hybridize.facts.model import Evidence
+from hybridize.facts.reasons import Reason, describe, kind_of
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
+from hybridize.records import replace
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.optional import conditional
+from hybridize.tracing.behind import is_dead
+from hybridize.tracing.data_functions import given_to_data_sets
 from hybridize.tracing.effects import hit, reasons
 from hybridize.tracing.unused import is_unused
-from hybridize.tracing.views import FrameView, FunctionView
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 from hybridize.tracing.witness import is_called_again
 
 #: What seeds the numbers of a module, by the beginning of its functions' names.
@@ -39,6 +44,28 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             seeds[frame] = list(_seeded(FrameView(function.project, frame)))
         fixed = _is_fixed(reason, seeds[frame])
         yield hit(reason, Level.INFO if once else Level.WARNING if fixed else None)
+
+
+def of_data_sets(project: ProjectView) -> Iterator[Hit]:
+    """Draws in functions that nobody has decorated, and data sets make graphs of: all elements get the same numbers.
+
+    A function that is hybrid, or has a hybrid one draw, is told of as such.
+    """
+    hybrids, doubtful = project.solution.world.hybrids, conditional(project)
+    for frame, caller, pos in given_to_data_sets(project):
+        for reason in project.effects.of(frame).values():
+            effect = reason.effect
+            drawn = kind_of(effect) == "random" and effect.detail not in _SEEDS and not reason.latent
+            if not drawn or not reason.sure or {frame.code, reason.frame.code} & hybrids.keys():
+                continue
+            if not is_unused(project, reason.frame, effect.position, frame):
+                given = Evidence("given to a data set here", caller.code.path, pos >> 16)
+                found = hit(reason, None, f"{describe(effect)} in the graph that a data set makes")
+                way = (given, *found.evidence)
+                fixed = _is_fixed(reason, list(_seeded(FrameView(project, frame))))
+                open_ = any(step.line in doubtful.get(step.path, ()) for step in way)
+                idle = fixed or open_ or is_dead(project, caller, pos)
+                yield replace(found, evidence=way, level=Level.INFO if idle else None)
 
 
 def _seeded(view: FrameView) -> Iterator[tuple[int, str]]:
@@ -72,11 +99,13 @@ RULE = Rule(
     summary="Random numbers of Python or NumPy are drawn once per trace and then constants of the graph.",
     details="""`random`, `np.random`, `uuid` and `os.urandom` run while the function is traced: every call then uses
 the same numbers, and a branch on them is taken for good. `tf.random.set_seed` inside the function seeds its trace, not
-its calls. Draw with `tf.random` or a `tf.random.Generator` that was made
+its calls. So it is in what a data set is given (`Dataset.map(augment)`): that makes a graph of each function, decorated
+or not, and all elements of all epochs are changed alike. Draw with `tf.random` or a `tf.random.Generator` that was made
 outside, or pass the numbers in as tensors. Numbers that nothing uses are not told of: no call computes with them. Of a
 function that the program calls once it is information.""",
     blocks=frozenset(),
     root=scan,
+    project=of_data_sets,
     bad=(
         Example(
             """\

@@ -8,6 +8,7 @@ from typing import Final
 
 from hybridize.domain.objects import Lit
 from hybridize.facts.guards import holds_plain_tensor
+from hybridize.facts.model import Ternary
 from hybridize.facts.origins import calls_at
 from hybridize.facts.reasons import Reason, describe
 from hybridize.flow.frames import Frame
@@ -31,14 +32,20 @@ _LAYOUT: Final = frozenset({"sep", "end", "file", "flush", "exc_info", "stacklev
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
-    """Printing, logging and warnings: of values of tensors they show none; of all else, what holds for the trace."""
-    for _, reason in reasons(function):
-        if reason.effect.kind == "print":
-            shown = _shows_tensor(function.project, reason)
-            yield hit(reason, Level.INFO, f"{describe(reason.effect)} {_INFO}") if shown is None else shown
+    """Printing, logging and warnings: of values of tensors they show none; of all else, what holds for the trace.
+
+    Where only graphs (of a data set, say) call the function, it is traced with its decorator and without, and who has
+    written that has seen what is printed: mostly it is to show what shape and type an element has.
+    """
+    found = [reason for _, reason in reasons(function) if reason.effect.kind == "print"]
+    covered = function.is_hybrid and function.facts.covered_by_hybrid_callers.value is Ternary.YES
+    level = Level.INFO if covered else None
+    for reason in found:
+        shown = _shows_tensor(function.project, reason, level)
+        yield hit(reason, Level.INFO, f"{describe(reason.effect)} {_INFO}") if shown is None else shown
 
 
-def _shows_tensor(project: ProjectView, reason: Reason) -> Hit | None:
+def _shows_tensor(project: ProjectView, reason: Reason, level: Level | None) -> Hit | None:
     """A hit where what is written may hold a symbolic tensor; none where it is the shape of one, or a constant.
 
     One effect stands for all that a function writes in the same way: any of them may show a tensor.
@@ -51,7 +58,7 @@ def _shows_tensor(project: ProjectView, reason: Reason) -> Hit | None:
                 continue
             if any(_is_symbolic(project, frame, slot, _DEPTH) for slot in slots):
                 there = replace(reason, effect=effect)
-                return hit(there, None, f"{describe(effect)} {_SAID}")
+                return hit(there, level, f"{describe(effect)} {_SAID}")
     return None
 
 
@@ -116,7 +123,8 @@ RULE = Rule(
 once for each new graph, and show symbolic tensors instead of values. `tf.print` is part of the graph and
 speaks at every call. What shows no tensor (a constant, a shape, a Python value) is reported as information only: it is
 the usual way to see when tracing happens, and holds for the whole graph. So is a message that speaks of tracing
-itself.""",
+itself, and what is printed in a function that only graphs call (one for `Dataset.map`, or a part of another hybrid
+function): without its decorator it would print the same.""",
     level=Level.WARNING,
     blocks=frozenset(),
     root=scan,

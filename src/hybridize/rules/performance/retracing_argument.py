@@ -53,9 +53,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         # A few constants are as many graphs, each traced once.
         one_place = len({(e.path, e.line) for e in facts.retraces.evidence}) == 1
         constants = len(facts.retraces.evidence) > 1
-        level = (
-            None if cause is not None and one_place and _is_repeated(function, cause, looped=constants) else Level.INFO
-        )
+        repeated = cause is not None and one_place and _is_repeated(function, cause, looped=constants)
+        level = None if cause is not None and repeated and not _picks(function, cause) else Level.INFO
         said = f"{what}: each new value is traced anew. Pass a tensor"
         calls = [at for caller, at, *_ in function.callers() if (caller.code.path, at >> 16) == (path, line)]
         about = cause.subject if cause is not None and cause.told is Told.RECEIVES else ""
@@ -77,6 +76,24 @@ def _is_repeated(function: FunctionView, cause: Evidence, *, looped: bool) -> bo
         and caller.code.path == cause.path
         and (not looped or pos in index_of(caller.code).looped)
     )
+
+
+def _picks(function: FunctionView, cause: Evidence) -> bool:
+    """Whether a number picks an element of a Python list: no tensor can, and each element has a graph of its own."""
+    for frame in function.frames:
+        index = index_of(frame.code)
+        for item in index.of(ir.Item):
+            place = frame.code.place_of(index.original(item.index)) if item.index >= 0 else -1
+            held = frame.vals[item.source] or frozenset()
+            picked = bool(held) and all(isinstance(o, (Container, Tup)) and not _are_numbers(o) for o in held)
+            if picked and place >= 0 and frame.code.params[place].name == cause.subject:
+                return True
+    return False
+
+
+def _are_numbers(obj: Container | Tup) -> bool:
+    """Whether a list or tuple holds Python numbers alone, of which a tensor could be made."""
+    return all(isinstance(o, (Lit, Prim)) for part in parts(obj) for o in part)
 
 
 def _is_varied(function: FunctionView, site: tuple[Frame, int, Frame], index: int, cause: Evidence) -> bool:
@@ -268,8 +285,9 @@ for shapes, not for Python values. An eager function is left eager where a loop 
 value anew for each call: from a counter, a list or field that changes, a file, a clock. What the program reads once
 and passes on stays the same, and costs one trace. It is a warning where a loop is seen to make the call again and
 again, each time with another value; a few constants, a number that takes a few values however far is counted (`step %
-3`, `min(step, 2)`), a call from within a graph or from a test are information, and so is a hint that lets numbers in
-beside tensors, where a library exports the function.""",
+3`, `min(step, 2)`), one that picks an element of a Python list (`variables[i]`: no tensor can), a call from within a
+graph or from a test are information, and so is a hint that lets numbers in beside tensors, where a library exports the
+function.""",
     level=Level.WARNING,
     root=scan,
     bad=(
