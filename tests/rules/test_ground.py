@@ -75,6 +75,13 @@ def test_what_speaks_against_information_keeps_it_back(source: str, code: str, t
     assert told(tmp_path, source + MORE, code, every=True) == ["info"]
 
 
+def test_what_is_tested_is_told_of_small_programs_only(tmp_path: Path) -> None:
+    (tmp_path / "test_main.py").write_text(TF + NUMPY + "def test_step():\n    step(tf.ones(3))\n")
+    assert told(tmp_path, "", "HY301") == ["info"]
+    assert not told(tmp_path, MORE, "HY301")
+    assert told(tmp_path, MORE, "HY301", every=True) == ["info"]
+
+
 def test_other_information_is_told_of_large_programs(tmp_path: Path) -> None:
     assert told(tmp_path, PRINTS + "step(tf.ones(3))\n" + MORE, "HY201") == ["info"]
 

@@ -37,6 +37,7 @@ class Ground(StrEnum):
     """What speaks against information on a hybrid function of a large program (`rules/telling.py`, in this order)."""
 
     NOTHING = "nothing"
+    TESTED = "tested"  # it stands in a test, or is of a function of one: what happens there is what is tested
     UNRUN = "unrun"  # no run of the program traces the function
     MERGED = "merged"  # calls of the code were taken together: what the hit rests on may be of none of them
     TRIED = "tried"  # it ends each trace, and the program runs the function: who did has seen that it does not

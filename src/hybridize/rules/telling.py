@@ -64,8 +64,11 @@ def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
 
 def _ground(function: FunctionView, hit: RuleHit, *, unrun: bool) -> Ground:
     """What speaks against telling of a hit as information."""
-    if function.project.solution.world.is_small or hit.outcome is Outcome.SLOWS:
-        return Ground.NOTHING  # is followed in detail, or rests on no value, and holds in code that nobody runs
+    project = function.project
+    if project.solution.world.is_small or (hit.outcome is Outcome.SLOWS and not hit.blocks):
+        return Ground.NOTHING  # is followed in detail, or says how something is written, and nothing of runs and values
+    if project.roles.is_test(function.code.path) or project.roles.is_test(hit.path):
+        return Ground.TESTED
     if unrun:
         return Ground.UNRUN
     if hit.merged:
