@@ -33,7 +33,7 @@ class Category(StrEnum):
     NUMERICAL = "numerical"  # HY7xx
 
 
-class Ground(StrEnum):
+class Against(StrEnum):
     """What speaks against information on a hybrid function of a large program (`rules/telling.py`, in this order)."""
 
     NOTHING = "nothing"
@@ -176,7 +176,7 @@ class RuleHit:
     `unless` is what speculation may assume in its place; empty where it holds for certain, or nobody can tell.
     `sure` is that of the hit, and of the calls that lead there; `about` is the name that it is about,
     and `error` the built-in exception that tracing raises, where one is known. `merged` says that calls of the code
-    that has it are not told apart, `ground` what speaks against telling it.
+    that has it are not told apart, `against` what speaks against telling it.
     """
 
     rule: Rule
@@ -193,7 +193,7 @@ class RuleHit:
     about: str = ""
     error: str = ""
     merged: bool = False
-    ground: Ground = Ground.NOTHING
+    against: Against = Against.NOTHING
 
     @property
     def line(self) -> int:

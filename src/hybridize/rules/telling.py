@@ -1,9 +1,9 @@
 """How loudly hits are told of functions that are hybrid already: what a person can act on, as errors and warnings.
 
 A hit keeps a function eager wherever it may be right. Of a function that somebody has decorated, and has run since, it
-is told as an error or a warning only where nothing speaks against it; the rest is information. Of that, too, only what
-nothing speaks against is told of programs that are not followed in detail (`Ground`): of hits that were read there none
-was true that runs have seen not to happen, that no run comes to, or that rests on calls that were taken together.
+is told as an error or a warning only where nothing speaks against it; the rest is information. Of that, too, programs
+that are not followed in detail are told only what nothing speaks against (`Against`): of the hits that were read there
+none was true that runs show not to happen, that no run comes to, or that rests on calls that were taken together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
 from hybridize.records import replace
-from hybridize.rules.model import Ground, Level, Outcome, RuleHit
+from hybridize.rules.model import Against, Level, Outcome, RuleHit
 from hybridize.rules.optional import is_optional
 from hybridize.rules.unreached import is_unreached
 from hybridize.tracing.behind import is_behind_failure
@@ -57,26 +57,28 @@ def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
     def leveled(hit: RuleHit) -> RuleHit:
         if hit.level is not Level.INFO and is_loud(hit):
             return hit
-        return replace(hit, level=Level.INFO, ground=_ground(function, hit, unrun=unrun))
+        return replace(hit, level=Level.INFO, against=_against(function, hit, unrun=unrun))
 
     return [leveled(hit) for hit in hits]
 
 
-def _ground(function: FunctionView, hit: RuleHit, *, unrun: bool) -> Ground:
+def _against(function: FunctionView, hit: RuleHit, *, unrun: bool) -> Against:
     """What speaks against telling of a hit as information."""
     project = function.project
     if project.solution.world.is_small or (hit.outcome is Outcome.SLOWS and not hit.blocks):
-        return Ground.NOTHING  # is followed in detail, or says how something is written, and nothing of runs and values
+        return (
+            Against.NOTHING
+        )  # is followed in detail, or says how something is written, and nothing of runs and values
     if project.roles.is_test(function.code.path) or project.roles.is_test(hit.path):
-        return Ground.TESTED
+        return Against.TESTED
     if unrun:
-        return Ground.UNRUN
+        return Against.UNRUN
     if hit.merged:
-        return Ground.MERGED
+        return Against.MERGED
     if hit.outcome is not Outcome.RAISES or is_unreached(function, hit) or is_optional(function, hit):
-        return Ground.NOTHING
+        return Against.NOTHING
     runs = any(how is not How.ROOT for _, _, _, how in function.callers())
-    return Ground.TRIED if runs else Ground.NOTHING
+    return Against.TRIED if runs else Against.NOTHING
 
 
 def _is_idle(function: FunctionView) -> bool:
