@@ -65,10 +65,9 @@ def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
 def _against(function: FunctionView, hit: RuleHit, *, unrun: bool) -> Against:
     """What speaks against telling of a hit as information."""
     project = function.project
+    # A small program is followed in detail; how something is written rests on no runs and values.
     if project.solution.world.is_small or (hit.outcome is Outcome.SLOWS and not hit.blocks):
-        return (
-            Against.NOTHING
-        )  # is followed in detail, or says how something is written, and nothing of runs and values
+        return Against.NOTHING
     if project.roles.is_test(function.code.path) or project.roles.is_test(hit.path):
         return Against.TESTED
     if unrun:
