@@ -46,6 +46,7 @@ class Config:
     jit_compile: bool = False
     all_safe: bool = False
     confidence: str = "seen"
+    all_information: bool = False
     world: str | None = None
     jobs: int = 0
     cache: bool = True
@@ -144,6 +145,12 @@ OPTIONS: tuple[Option, ...] = (
         "confidence",
         "What conversions may rest on: calls that are seen, declared, or assumed.",
         '"declared"',
+    ),
+    Option(
+        "all-information",
+        "boolean",
+        "Tell all information on graphs of large projects, also what no run traces, or what runs show not to happen.",
+        "true",
     ),
     Option(
         "world",

@@ -253,7 +253,8 @@ class Deciding:
         report = self._suppressions.apply(decide(view.facts, Options(self.config.strict_literals), remaining))
         if view.facts.may_be_hybrid and (report.decision.precondition is None or view.is_hybrid):
             self._broken[i] = (view, remaining)
-        self.findings += _in_tests(findings(view.facts, remaining), self._roles, view.facts.path)
+        found = findings(view.facts, remaining, every=self.config.all_information)
+        self.findings += _in_tests(found, self._roles, view.facts.path)
         self._reports[i] = report
 
     def _leave_awaited(self, project: ProjectView) -> None:

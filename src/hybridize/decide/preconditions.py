@@ -17,7 +17,7 @@ from hybridize.decide.documentation import CODES, status_of
 from hybridize.decide.model import Action, Decision, Finding, FunctionReport, Severity, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, Mode, Ternary, Told
 from hybridize.records import dataclass, replace
-from hybridize.rules.model import Blocks, Level, Outcome, RuleHit
+from hybridize.rules.model import Against, Blocks, Level, Outcome, RuleHit
 
 FactOf: TypeAlias = Callable[[FunctionFacts], Fact]
 
@@ -140,12 +140,13 @@ def decide(facts: FunctionFacts, options: Options, hits: Sequence[RuleHit] = ())
     return _report(facts, Decision(Action.KEEP), _hybrid_failures(failures))
 
 
-def findings(facts: FunctionFacts, hits: Sequence[RuleHit]) -> list[Finding]:
-    """What rules have to say of a function that is hybrid already: likely bugs."""
+def findings(facts: FunctionFacts, hits: Sequence[RuleHit], *, every: bool = False) -> list[Finding]:
+    """What rules have to say of a function that is hybrid already: likely bugs; `every`: whatever speaks against it."""
     if facts.mode is not Mode.HYBRID:
         return []
     # A rule without a level tells of hybrid functions only what it gives a level of its own.
     told = [hit for hit in hits if hit.rule.level is not None or hit.level is not Level.INFO]
+    told = [hit for hit in told if every or hit.against is Against.NOTHING]
     return [finding(hit, facts.id) for hit in _once(told)]
 
 

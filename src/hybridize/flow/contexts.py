@@ -35,6 +35,8 @@ LEVEL_LIMIT: Final = 4
 #: How many in a small project, where it costs little to tell every call apart.
 SMALL_LIMIT: Final = 16
 SLOTS_BY_RECEIVER: Final = 400
+#: The level at which only receivers and definitions among the arguments count.
+BY_RECEIVER: Final = 2
 #: The coarsest level has no bound: it has one frame for each function object.
 COARSEST: Final = 3
 #: What following a function may cost over all its frames and runs: so much, and so much more for each of its slots.
@@ -62,11 +64,16 @@ class Contexts:
         """Whether the function is no longer followed: its frames have the results so far, and unknown ones."""
         return self.spent > self.allowance
 
+    @property
+    def merged(self) -> bool:
+        """Whether its calls are told apart by no arguments: by receivers at most, and functions that are passed."""
+        return self.level >= BY_RECEIVER
+
     def fits(self, count: int) -> bool:
         """Whether so many contexts are affordable at this level."""
         if count <= self.limit or self.level == COARSEST:
             return True
-        return self.level == COARSEST - 1 and (count - 1) * (self.size + 1) <= SLOTS_BY_RECEIVER
+        return self.level == BY_RECEIVER and (count - 1) * (self.size + 1) <= SLOTS_BY_RECEIVER
 
     def key(self, func: Func, args: list[Value], has_receiver: bool) -> Any:
         """The context of a call."""
@@ -75,7 +82,7 @@ class Contexts:
                 return (func, *args)
             case 1:
                 return (func, *[kinds(v) for v in args])
-            case 2:
+            case 2:  # BY_RECEIVER
                 return (func, *_identities(args, has_receiver))
         return (func,)
 

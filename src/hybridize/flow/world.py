@@ -105,6 +105,11 @@ class World:
                 found.level = COARSEST
         return found
 
+    def is_merged(self, code: Code) -> bool:
+        """Whether calls of a code with other arguments are taken together."""
+        found = self.by_code.get(code)
+        return found is not None and found.merged
+
     def sent(self, code: Code) -> Cell:
         """What is sent to the generators of a function."""
         found = self._sent.get(code)

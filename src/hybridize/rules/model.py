@@ -33,6 +33,16 @@ class Category(StrEnum):
     NUMERICAL = "numerical"  # HY7xx
 
 
+class Against(StrEnum):
+    """What speaks against information on a hybrid function of a large program (`rules/telling.py`, in this order)."""
+
+    NOTHING = "nothing"
+    TESTED = "tested"  # it stands in a test, or is of a function of one: what happens there is what is tested
+    UNRUN = "unrun"  # no run of the program traces the function
+    MERGED = "merged"  # calls of the code were taken together: what the hit rests on may be of none of them
+    TRIED = "tried"  # it ends each trace, and the program runs the function: who did has seen that it does not
+
+
 #: Looks at one instruction of one frame: hits travel from there to every function whose traced extent holds the frame.
 Trigger: TypeAlias = "Callable[[FrameView, Any], Iterator[Hit]]"
 
@@ -165,7 +175,8 @@ class RuleHit:
 
     `unless` is what speculation may assume in its place; empty where it holds for certain, or nobody can tell.
     `sure` is that of the hit, and of the calls that lead there; `about` is the name that it is about,
-    and `error` the built-in exception that tracing raises, where one is known.
+    and `error` the built-in exception that tracing raises, where one is known. `merged` says that calls of the code
+    that has it are not told apart, `against` what speaks against telling it.
     """
 
     rule: Rule
@@ -181,6 +192,8 @@ class RuleHit:
     sure: bool = True
     about: str = ""
     error: str = ""
+    merged: bool = False
+    against: Against = Against.NOTHING
 
     @property
     def line(self) -> int:

@@ -17,6 +17,7 @@ from hybridize.facts.symbolic import OPERATION, Symbolic, holds_tensor, paramete
 from hybridize.facts.traced import is_traced
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
+from hybridize.flow.world import World
 from hybridize.program import ir
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
@@ -156,7 +157,7 @@ class Scanner:
             for carried in self._carried.get(frame, ()):
                 counts = carried.rule.opens and not carried.hit.unless
                 if counts and function.may_get_array(frame, carried.needs, given):
-                    yield _result(carried)
+                    yield _result(carried, self.solution.world)
 
     def _stands(self, function: FunctionView, rule: Rule, hit: Hit, frame: Frame) -> bool:
         """Whether a hit in what a function may run speaks against its conversion."""
@@ -195,7 +196,7 @@ class Scanner:
                 if not counts:
                     continue
                 if carried.rule.confirm is None:
-                    gathered.add(_result(carried))
+                    gathered.add(_result(carried, self.solution.world))
                 else:
                     gathered.doubt(function, carried, frame)
         return gathered
@@ -241,7 +242,7 @@ class Scanner:
                 answers = [dict.fromkeys(doubt.hits, Confirmed()) for doubt in doubts]
             for each, answer in zip(concerned, answers, strict=True):
                 for hit, more in answer.items():
-                    result = _result(each.ways[hit])
+                    result = _result(each.ways[hit], self.solution.world)
                     level = more.level or result.level
                     evidence = (*result.evidence, *more.evidence)
                     said = f"{result.message} {more.said}" if more.said else result.message
@@ -377,23 +378,27 @@ def _rank(carried: Carried) -> tuple[str, bool, int, str, int]:
     return carried.rule.code, not carried.sure, len(carried.path), carried.frame.code.path, carried.hit.position
 
 
-def _result(carried: Carried) -> RuleHit:
+def _result(carried: Carried, world: World) -> RuleHit:
     steps = tuple(call_step(name, path, pos) for path, pos, name in carried.path)
     path = carried.hit.path or carried.frame.code.path
     cause = carried.hit.evidence or (Evidence(carried.hit.message, path, carried.hit.position >> 16),)
-    return _made(carried.rule, carried.hit, path, (*steps, *cause), carried.sure)
+    merged = world.is_merged(carried.frame.code)
+    return _made(carried.rule, carried.hit, path, (*steps, *cause), merged, carried.sure)
 
 
 def _root_result(function: FunctionView, rule: Rule, hit: Hit) -> RuleHit:
     path = hit.path or function.code.path
     evidence = hit.evidence or (Evidence(hit.message, path, hit.position >> 16),)
-    return _made(rule, hit, path, evidence, hit.sure)
+    merged = function.project.solution.world.is_merged(function.code)
+    return _made(rule, hit, path, evidence, merged, hit.sure)
 
 
-def _made(rule: Rule, hit: Hit, path: str, evidence: tuple[Evidence, ...], sure: bool = True) -> RuleHit:
+def _made(
+    rule: Rule, hit: Hit, path: str, evidence: tuple[Evidence, ...], merged: bool = False, sure: bool = True
+) -> RuleHit:
     level = hit.level or rule.level or Level.INFO
     blocks = rule.blocks if hit.blocks is None else hit.blocks
     outcome = hit.outcome or rule.outcome
     place = (path, hit.position)
     said = (hit.message, *place, level, outcome, blocks, evidence, hit.end, hit.unless)
-    return RuleHit(rule, *said, sure=sure, about=hit.about, error=hit.error)
+    return RuleHit(rule, *said, sure=sure, about=hit.about, error=hit.error, merged=merged)

@@ -1,7 +1,9 @@
 """How loudly hits are told of functions that are hybrid already: what a person can act on, as errors and warnings.
 
 A hit keeps a function eager wherever it may be right. Of a function that somebody has decorated, and has run since, it
-is told as an error or a warning only where nothing speaks against it; the rest is information.
+is told as an error or a warning only where nothing speaks against it; the rest is information. Of that, too, programs
+that are not followed in detail are told only what nothing speaks against (`Against`): of the hits that were read there
+none was true that runs show not to happen, that no run comes to, or that rests on calls that were taken together.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Lib, Tensor, lib
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -16,7 +19,7 @@ from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
 from hybridize.records import replace
-from hybridize.rules.model import Level, Outcome, RuleHit
+from hybridize.rules.model import Against, Level, Outcome, RuleHit
 from hybridize.rules.optional import is_optional
 from hybridize.rules.unreached import is_unreached
 from hybridize.tracing.behind import is_behind_failure
@@ -42,7 +45,8 @@ def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
     """The hits on a function; where it is hybrid, as information what is in doubt, and what a test does on purpose."""
     if not function.is_hybrid or not hits:
         return hits
-    idle = function.project.roles.is_test(function.code.path) or _is_idle(function)
+    unrun = _is_idle(function)
+    idle = unrun or function.project.roles.is_test(function.code.path)
     called = not idle and is_seen_called(function)
 
     def is_loud(hit: RuleHit) -> bool:
@@ -50,7 +54,30 @@ def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
         happens = called or (not idle and hit.outcome is Outcome.RAISES)
         return happens and not _is_doubtful(function, hit)
 
-    return [hit if is_loud(hit) else replace(hit, level=Level.INFO) for hit in hits]
+    def leveled(hit: RuleHit) -> RuleHit:
+        if hit.level is not Level.INFO and is_loud(hit):
+            return hit
+        return replace(hit, level=Level.INFO, against=_against(function, hit, unrun=unrun))
+
+    return [leveled(hit) for hit in hits]
+
+
+def _against(function: FunctionView, hit: RuleHit, *, unrun: bool) -> Against:
+    """What speaks against telling of a hit as information."""
+    project = function.project
+    # A small program is followed in detail; how something is written rests on no runs and values.
+    if project.solution.world.is_small or (hit.outcome is Outcome.SLOWS and not hit.blocks):
+        return Against.NOTHING
+    if project.roles.is_test(function.code.path) or project.roles.is_test(hit.path):
+        return Against.TESTED
+    if unrun:
+        return Against.UNRUN
+    if hit.merged:
+        return Against.MERGED
+    if hit.outcome is not Outcome.RAISES or is_unreached(function, hit) or is_optional(function, hit):
+        return Against.NOTHING
+    runs = any(how is not How.ROOT for _, _, _, how in function.callers())
+    return Against.TRIED if runs else Against.NOTHING
 
 
 def _is_idle(function: FunctionView) -> bool:
