@@ -88,9 +88,9 @@ def _settled(file: SourceFile, scope: FunctionNode | ast.Module, name: str, top:
             owner = next((n for n in scopes_around(file, node)), file.tree)
         if owner is scope:
             binders.append(node)
-    if len(binders) != 1:
+    if not binders or (len(binders) > 1 and not _is_one_import(binders, name)):
         return False
-    node = binders[0]
+    node = min(binders, key=start)
     if isinstance(node, ast.arg):
         return True
     around = set(file.around(top))
@@ -98,6 +98,18 @@ def _settled(file: SourceFile, scope: FunctionNode | ast.Module, name: str, top:
         isinstance(n, (ast.For, ast.While)) for n in file.around(node) if n not in around and _below(n, scope, file)
     )
     return not looped and end(node) <= start(top)
+
+
+def _is_one_import(binders: Sequence[ast.AST], name: str) -> bool:
+    """Whether a name is bound by nothing but imports of the same module (`import tensorflow as tf` in many cells)."""
+    modules = {
+        alias.name if alias.asname else alias.name.partition(".")[0]
+        for node in binders
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if (alias.asname or alias.name.partition(".")[0]) == name
+    }
+    return all(isinstance(node, ast.Import) for node in binders) and len(modules) == 1
 
 
 def _below(node: ast.AST, scope: ast.AST, file: SourceFile) -> bool:
