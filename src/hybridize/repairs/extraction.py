@@ -149,12 +149,12 @@ def extract(part: Part, name: str, docstring: str = "") -> Extracted:
 def _forgotten(part: Part, own: Collection[str]) -> tuple[set[str], list[TextEdit]]:
     """Of some variables that become those of the new function: the edits that take a `del` of them away.
 
-    Those come first of which a `del` must stay.
+    Those come first of which a `del` must stay. One that forgets what was bound outside of the part is left alone.
     """
     kept: set[str] = set()
     gone: list[TextEdit] = []
     for node in (n for n in walk(part.scope) if isinstance(n, ast.Delete)):
-        names = {t.id for t in node.targets if isinstance(t, ast.Name)}
+        names = {t.id for t in node.targets if isinstance(t, ast.Name) and not _is_of_others(part, node, t.id)}
         if not names & set(own):
             continue
         edit = part.file.whole_lines(node)
@@ -163,6 +163,17 @@ def _forgotten(part: Part, own: Collection[str]) -> tuple[set[str], list[TextEdi
         else:
             gone.append(edit)
     return kept, gone
+
+
+def _is_of_others(part: Part, node: ast.Delete, name: str) -> bool:
+    """Whether a `del` comes before the part, or right behind a statement of its own block that binds the name anew."""
+    file, first = part.file, part.block[0]
+    loops = [loop for loop in file.loops_around(first) if _below(loop, part.scope, file)]
+    if end(node) <= start(loops[-1] if loops else first):
+        return True
+    block = file.block(node)
+    between = [s for s in block[: block.index(node)] if start(s) > end(part.block[-1])]
+    return any(name in bound_by([s]) for s in between)
 
 
 def _is_bound_before(part: Part, name: str) -> bool:
