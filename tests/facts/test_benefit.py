@@ -315,6 +315,13 @@ model = tf.keras.Model(inputs, K.Dense(10)(K.Flatten()(K.Conv2D(64, 3)(inputs)))
     assert many < few / 2
 
 
+def test_a_model_that_was_built_for_few_examples_computes_for_those_of_the_call(tmp_path: Path) -> None:
+    model = "model = tf.keras.Sequential([K.Conv2D(64, 3), K.Conv2D(64, 3), K.Flatten(), K.Dense(1)])\n"
+    calls = "for i in range(100):\n    step(tf.ones([512, 28, 28, 1]), tf.ones([512, 1]))\n"
+    built = benefit(model + "model.build((2, 28, 28, 1))\n" + STEP + calls, tmp_path)
+    assert built == pytest.approx(benefit(model + STEP + calls, tmp_path), rel=0.05)
+
+
 def test_wide_layers_of_inputs_of_unknown_width_follow_wide_ones(tmp_path: Path) -> None:
     model = """
 import numpy as np

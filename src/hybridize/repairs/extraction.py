@@ -88,9 +88,9 @@ def _settled(file: SourceFile, scope: FunctionNode | ast.Module, name: str, top:
             owner = next((n for n in scopes_around(file, node)), file.tree)
         if owner is scope:
             binders.append(node)
-    if len(binders) != 1:
+    if not binders or (len(binders) > 1 and not _is_one_import(binders, name)):
         return False
-    node = binders[0]
+    node = min(binders, key=start)
     if isinstance(node, ast.arg):
         return True
     around = set(file.around(top))
@@ -98,6 +98,18 @@ def _settled(file: SourceFile, scope: FunctionNode | ast.Module, name: str, top:
         isinstance(n, (ast.For, ast.While)) for n in file.around(node) if n not in around and _below(n, scope, file)
     )
     return not looped and end(node) <= start(top)
+
+
+def _is_one_import(binders: Sequence[ast.AST], name: str) -> bool:
+    """Whether a name is bound by nothing but imports of the same module (`import tensorflow as tf` in many cells)."""
+    modules = {
+        alias.name if alias.asname else alias.name.partition(".")[0]
+        for node in binders
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if (alias.asname or alias.name.partition(".")[0]) == name
+    }
+    return all(isinstance(node, ast.Import) for node in binders) and len(modules) == 1
 
 
 def _below(node: ast.AST, scope: ast.AST, file: SourceFile) -> bool:
@@ -137,12 +149,12 @@ def extract(part: Part, name: str, docstring: str = "") -> Extracted:
 def _forgotten(part: Part, own: Collection[str]) -> tuple[set[str], list[TextEdit]]:
     """Of some variables that become those of the new function: the edits that take a `del` of them away.
 
-    Those come first of which a `del` must stay.
+    Those come first of which a `del` must stay. One that forgets what was bound outside of the part is left alone.
     """
     kept: set[str] = set()
     gone: list[TextEdit] = []
     for node in (n for n in walk(part.scope) if isinstance(n, ast.Delete)):
-        names = {t.id for t in node.targets if isinstance(t, ast.Name)}
+        names = {t.id for t in node.targets if isinstance(t, ast.Name) and not _is_of_others(part, node, t.id)}
         if not names & set(own):
             continue
         edit = part.file.whole_lines(node)
@@ -151,6 +163,17 @@ def _forgotten(part: Part, own: Collection[str]) -> tuple[set[str], list[TextEdi
         else:
             gone.append(edit)
     return kept, gone
+
+
+def _is_of_others(part: Part, node: ast.Delete, name: str) -> bool:
+    """Whether a `del` comes before the part, or right behind a statement of its own block that binds the name anew."""
+    file, first = part.file, part.block[0]
+    loops = [loop for loop in file.loops_around(first) if _below(loop, part.scope, file)]
+    if end(node) <= start(loops[-1] if loops else first):
+        return True
+    block = file.block(node)
+    between = [s for s in block[: block.index(node)] if start(s) > end(part.block[-1])]
+    return any(name in bound_by([s]) for s in between)
 
 
 def _is_bound_before(part: Part, name: str) -> bool:

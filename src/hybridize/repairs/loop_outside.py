@@ -84,7 +84,7 @@ class Mover:
         if indent is None or None in gone:
             return None
         edits += [each for each in gone if each is not None]
-        first, (last, column) = block[0].lineno, end(block[-1])
+        first, last, column = block[0].lineno, *self.file.end_with_comment(block[-1])
         lines = [self.file.source(s) for s in front] + [f"{name} = {text}" for text, name in names.items()]
         lines += [text for _, text in moved[1]]
         ahead = "".join(f"{indent}{line}\n" for line in lines)

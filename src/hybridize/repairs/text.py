@@ -192,6 +192,12 @@ class SourceFile:
             return None
         return TextEdit(self.path, (statement.lineno, 0), (last + 1, 0), "")
 
+    def end_with_comment(self, statement: ast.stmt) -> Place:
+        """Where a statement ends, with the comment behind it in its line."""
+        last, column = end(statement)
+        line = self.lines[last - 1]
+        return last, len(line) if line[column:].lstrip().startswith(b"#") else column
+
     def dedented(self, statements: Sequence[ast.stmt]) -> Iterator[str]:
         """The lines of statements, as deep as the block around them is."""
         for statement in statements:

@@ -50,7 +50,7 @@ class _Layer:
     def __init__(self, obj: LibInst, given: Shape, examples: int | None) -> None:
         self.obj = obj
         self.name = obj.cls.removeprefix(_PREFIX)
-        shape = given if given is not None else _built(obj)
+        shape = given if given is not None else _counted(_built(obj), examples)
         self.guessed = guess(shape if shape is not None else (-1, -1), examples)
         self.input: Dims = ()
         rank = next((n for end, n in _RANKS.items() if end in self.name), 2)
@@ -111,6 +111,13 @@ def guess(shape: tuple[int, ...], examples: int | None = None) -> float:
     if unknown and unknown[0] and examples is not None:
         unknown[0] = False
     return 0.0 if not any(unknown) else 1.0 if unknown[0] else UNSEEN
+
+
+def _counted(shape: Shape, examples: int | None) -> Shape:
+    """What a layer was called with once, for the examples of the call that counts (`build((4, 28, 28, 1))`)."""
+    if not shape or examples is None or expected(shape[0]) is None:
+        return shape
+    return (examples, *shape[1:])
 
 
 def _built(obj: LibInst) -> Shape:
