@@ -384,3 +384,31 @@ BACKEND = """
 def test_a_placeholder_of_keras_is_a_symbolic_tensor(made: str, expected: bool, tmp_path: Path) -> None:
     """TensorFlow 2.15: `tf.function` refuses what `placeholder` gives, as what `keras.Input` gives."""
     assert is_converted(functions(tmp_path, BACKEND.format(made=made))["signed"]) is expected
+
+
+@pytest.mark.parametrize(("field", "is_known"), [("angles", True), ("autocast", False)])
+def test_a_layer_that_has_not_what_the_project_gives_others_raises_there(
+    tmp_path: Path, field: str, is_known: bool
+) -> None:
+    source = f"""
+        import tensorflow as tf
+
+        class Features(tf.keras.layers.Layer):
+            def __init__(self, angles):
+                super().__init__()
+                self.use_angles = angles
+                if angles:
+                    self.{field} = tf.keras.layers.Flatten()
+
+        def step(layer, x):
+            for _ in range(20):
+                x = tf.sin(x) * 2.0
+            return layer.{field}(x) if layer.use_angles else x
+
+        layers = [Features(True), Features(False)]
+        for i in range(100):
+            step(layers[i % 2], tf.ones((2, 3)))
+    """
+    step = functions(tmp_path, source)["step"]
+    assert is_converted(step)
+    assert bool(step.facts.assumptions) != is_known  # Keras itself may have set the other one

@@ -12,4 +12,4 @@ class Why(Enum):
     SUMMARIZED = auto()  # more values than are told apart
     EVALUATED = auto()  # what `eval` gives
     EXECUTED = auto()  # a name that `exec` defines
-    LACKING = auto()  # an attribute that the type of a built-in value does not have: reading it raises
+    LACKING = auto()  # an attribute that a built-in type has not, or that no method has set here: reading it raises

@@ -39,6 +39,7 @@ from hybridize.facts.reasons import (
 )
 from hybridize.facts.repeats import cached_read, repeatable
 from hybridize.facts.restored import RESTORED, is_restored
+from hybridize.facts.scratch import Scratch
 from hybridize.facts.stores import Stores, Way
 from hybridize.facts.traced import is_traced
 from hybridize.facts.usage import Used
@@ -94,6 +95,7 @@ class SideEffects:
         self._early: frozenset[tuple[Obj, str]] | None = None  # cached properties that constructors read
         self._dead = frozenset(f.uid for f in solution.world.frames if f.gone)
         self._stores = Stores(solution, extents)
+        self._scratch = Scratch(solution, extents, self.excused)
 
     def _is_quiet(self, frame: Frame) -> bool:
         """Whether nothing is known that a call of a frame changes: calls of something unknown are left out."""
@@ -396,12 +398,15 @@ class SideEffects:
 
     def fact(self, frames: list[Frame], speculate: bool) -> tuple[Fact, list[Evidence]]:
         """Whether a function has Python side effects, and the assumptions that the answer rests on."""
-        return judged(self._outer(frames), speculate, self._used)
+        reasons, left = self._outer(frames)
+        found, assumed = judged(reasons, speculate, self._used)
+        return found, [*assumed, *left]
 
     def facts(self, frames: list[Frame], speculate: bool) -> tuple[Fact, list[Evidence], list[Evidence], Fact]:
         """The same, what a comment vouches for, and whether there is more than what tracing does once or puts back."""
-        reasons = self._outer(frames)
+        reasons, left = self._outer(frames)
         found, assumed = judged(reasons, speculate, self._used)
+        assumed += left
         lasting = [reason for reason in reasons if reason.once not in (SET_UP, RESTORED, VOUCHED)]
         if len(lasting) == len(reasons):
             return found, assumed, [], found
@@ -409,18 +414,23 @@ class SideEffects:
         vouched = [Evidence(f"harmless, as a comment says: {each.message}", each.path, each.line) for each in said]
         return found, assumed, vouched, judged(lasting, speculate, self._used)[0]
 
-    def _outer(self, frames: list[Frame]) -> list[Reason]:
-        """The effects of a function's frames but those of a constructor on its own object."""
+    def _outer(self, frames: list[Frame]) -> tuple[list[Reason], list[Evidence]]:
+        """The effects of a function's frames but those of a constructor on its own object, and what is assumed."""
         found: list[Reason] = []
+        left: dict[str, Evidence] = {}
         for frame in frames:
             reasons = [each for each in self.of(frame).values() if not each.latent]
             makes = frame.code.name in CONSTRUCTORS
             for each in reasons:
                 if (makes and fills_own(frame, each)) or each in self.excused:
                     continue
+                scratch = None if each.once else self._scratch.says(frame, each)
+                if scratch is not None:
+                    left.setdefault(scratch.message, scratch)
+                    continue
                 lasts = bool(each.once) and each.once not in (RESTORED, VOUCHED) and not comes_out_same(frame, each)
                 found.append(replace(each, once="") if lasts else each)
-        return found
+        return found, list(left.values())
 
 
 def _meet(known: Reason, via: Way) -> None:

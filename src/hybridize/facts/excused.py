@@ -69,6 +69,14 @@ class Excused:
         private = name.startswith("_") and not name.endswith("__")
         return private and isinstance(effect.target, Inst) and name not in self._read and not self._copied
 
+    def is_asked(self, target: Inst, name: str) -> bool:
+        """Whether a field of an object is seen to be read otherwise than by its name: by a text, or with all others."""
+        if any(
+            target in owner and any(not isinstance(o, Lit) or o.const == name for o in n) for owner, n in self._asked
+        ):
+            return True
+        return any(target in held(value, _DEPTH, parts) for value in self._whole)
+
     @cached_property
     def _copied(self) -> bool:
         """Whether some code reads all the fields of an object of the program, or copies or stores it with them."""
@@ -76,13 +84,13 @@ class Excused:
         unrun = [code for code in self._codes if code not in known and not code.is_body]
         if any({*index_of(code).names, *index_of(code).attributes} & _WHOLE_NAMES for code in unrun):
             return True
-        return any(
-            isinstance(obj, (Inst, Unknown))
-            for frames in known.values()
-            for frame in frames
-            for slot in _wholly_read(frame)
-            for obj in held(frame.vals[slot] or (), _DEPTH, parts)
-        )
+        return any(isinstance(obj, (Inst, Unknown)) for value in self._whole for obj in held(value, _DEPTH, parts))
+
+    @cached_property
+    def _whole(self) -> list[Value]:
+        """The values of which some code reads all the fields."""
+        frames = (frame for frames in self.solution.frames.values() for frame in frames)
+        return [frame.vals[slot] or BOTTOM for frame in frames for slot in _wholly_read(frame)]
 
     @cached_property
     def _codes(self) -> list[Code]:
@@ -93,13 +101,14 @@ class Excused:
         """The names that any code of the program reads as attributes, or that it has as texts."""
         found = {name for code in self._codes for name in index_of(code).attributes}
         values = (value for code in self._codes for value in code.template if value)
-        return frozenset(found | {o.const for v in (*values, *self._asked) for o in v if _is_text(o)})
+        asked = (name for _, name in self._asked)
+        return frozenset(found | {o.const for v in (*values, *asked) for o in v if _is_text(o)})
 
     @cached_property
-    def _asked(self) -> list[Value]:
-        """The names that `getattr` and its like are given, computed ones too."""
+    def _asked(self) -> list[tuple[Value, Value]]:
+        """The objects and names that `getattr` and its like are given, computed ones too."""
         return [
-            frame.vals[call.arguments[1][0]] or BOTTOM
+            (frame.vals[call.arguments[0][0]] or BOTTOM, frame.vals[call.arguments[1][0]] or BOTTOM)
             for frames in self.solution.frames.values()
             for frame in frames
             for call in index_of(frame.code).of(ir.Call)
@@ -128,7 +137,7 @@ class Excused:
 
 
 def _is_lacking_beside(frame: Frame, effect: Effect) -> bool:
-    """Whether what is called would be an attribute that a built-in value has not, beside others that may be called."""
+    """Whether what is called would be an attribute that a value has not, beside others that may be called."""
     if not _is_lacking(effect.target):
         return False
     calls = index_of(frame.code).calls.get(effect.position, ())

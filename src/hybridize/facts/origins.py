@@ -284,9 +284,11 @@ def _is_copied(frame: Frame, slot: int) -> bool:
 
 def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int] | None:
     """The slots that a call passes for a parameter; None where that cannot be told."""
-    instr = call_at(frame.code, pos)
-    if instr is None:
+    calls = calls_at(frame.code, pos)
+    if not calls:
         return None
+    chain = (i for i in calls if _called_as(frame.vals[i.function] or BOTTOM, callee.code) in (_BOUND, _ITSELF))
+    instr = next(chain, calls[0]) if len(calls) > 1 else calls[0]
     for _, starred in instr.arguments:
         if starred:
             return None
@@ -309,7 +311,7 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
         offset = 1
         if index == 0:
             made = definitions(frame.code).get(instr.function)
-            return [made.owner] if isinstance(made, ir.Attr) else None
+            return [_own_of_super(frame, made.owner)] if isinstance(made, ir.Attr) else None
     elif called_as == _GRAPH and index == 0:
         return _receiver_of_graph(frame, instr, func)
     elif any(name.startswith(STRATEGIES) for name in owners(func)):  # `run` of one
@@ -323,6 +325,18 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
     if param.is_starred:
         return arguments(instr)
     return [instr.arguments[index - offset][0]] if index - offset < len(instr.arguments) else None
+
+
+def _own_of_super(frame: Frame, slot: int) -> int:
+    """The slot of the object that `super()` stands for, where that is what a slot holds."""
+    made = index_of(frame.code).source(slot)
+    if not isinstance(made, ir.Call) or not any(
+        isinstance(o, Lib) and o.name == "builtins.super" for o in frame.vals[made.function] or ()
+    ):
+        return slot
+    if len(made.arguments) > 1:
+        return made.arguments[1][0]
+    return frame.code.params[0].slot if not made.arguments and frame.code.params else slot
 
 
 def owners(value: Value) -> list[str]:

@@ -39,9 +39,9 @@ _LONGEST: Final = 3
 class Stores:
     """The stores of a solved program, looked at where somebody asks."""
 
-    def __init__(self, solution: Solution, extents: Extents) -> None:
+    def __init__(self, solution: Solution, extents: Extents, graphs: frozenset[Code] = frozenset()) -> None:
         self._frames = solution.frames
-        self._hybrids = solution.world.hybrids
+        self._hybrids, self._graphs = solution.world.hybrids, graphs
         self.extents = extents
         self._walks: dict[Frame, _Walk] = {}
         self._writers: dict[str | Cell, int] = {}
@@ -52,7 +52,7 @@ class Stores:
         owners = [i.owner for i in index_of(frame.code).at(effect.position) if isinstance(i, ir.Change)]
         for slot in [o for o in owners if effect.target in (frame.vals[o] or ())] or slots:
             read = index_of(frame.code).source(slot)
-            path = _place(frame, read) if read is not None and len(frame.vals[slot] or ()) > 1 else None
+            path = place_of(frame, read) if read is not None and len(frame.vals[slot] or ()) > 1 else None
             if path is None or read is None:
                 return None
             found.add(self._before(frame, path, [read], effect.target))
@@ -60,7 +60,7 @@ class Stores:
 
     def lifted(self, frame: Frame, pos: int, callee: Frame, path: Path, target: Obj | None) -> Way:
         """The same of what a callee changes by a path of its own."""
-        mine = _of_caller(frame, pos, callee, path)
+        mine = path_of_caller(frame, pos, callee, path)
         return self._before(frame, mine, calls_at(frame.code, pos), target) if mine is not None else None
 
     def _before(self, frame: Frame, path: Path, where: Iterable[Instr], target: Obj | None) -> Way:
@@ -72,9 +72,15 @@ class Stores:
         values = [f.vals[slot] or () for slots in stored for f, slot in slots or ()]
         return None if any(o is target or isinstance(o, Unknown) for value in values for o in value) else False
 
+    def surely(self, frame: Frame, path: Path, where: Iterable[Instr]) -> bool:
+        """Whether every way to some instructions of a function, from where it begins, stores in a place."""
+        states = [self._walk(frame).states.get(id(instr), _NOTHING) for instr in where]
+        return bool(states) and all(path in state for state in states)
+
     def left(self, frame: Frame) -> State:
         """What a call of a function has stored whichever way it returns, by paths of the function; a graph: nothing."""
-        return _NOTHING if frame.code in self._hybrids else self._walk(frame).returned or _NOTHING
+        graph = frame.code in self._hybrids or frame.code in self._graphs
+        return _NOTHING if graph else self._walk(frame).returned or _NOTHING
 
     def written(self, some: int, path: Path) -> frozenset[tuple[Frame, int]] | None:
         """What some frames may store in the place of a path; None where they may change what leads to it."""
@@ -118,12 +124,12 @@ class Stores:
 def _stored(frame: Frame, part: Any) -> Iterator[int]:
     """What a frame stores in fields of a name, or in a variable."""
     for instr in index_of(frame.code).of(ir.Assignment):
-        place = _place(frame, instr)
+        place = place_of(frame, instr)
         if place is not None and part == (place[1][-1] if place[1] else place[0]):
             yield instr.value
 
 
-def _place(frame: Frame, instr: Instr) -> Path | None:
+def place_of(frame: Frame, instr: Instr) -> Path | None:
     """What an instruction reads or writes."""
     if isinstance(instr, (ir.Attr, ir.SetAttr, ir.DelAttr)):
         root, names = _reached(frame, instr.owner)
@@ -138,7 +144,7 @@ def _reached(frame: Frame, slot: int) -> Path:
     slot = index.original(slot)
     made = index.definitions.get(slot)
     if isinstance(made, ir.Load):
-        path = _place(frame, made)
+        path = place_of(frame, made)
         stores = index.of(ir.SetAttr) if isinstance(made, ir.Attr) else index.of(ir.SetOuter)
         own = any(store.name == made.name for store in stores)
         if path is not None and len(path[1]) < _LONGEST and not own:
@@ -146,7 +152,7 @@ def _reached(frame: Frame, slot: int) -> Path:
     return slot, ()
 
 
-def _of_caller(frame: Frame, pos: int, callee: Frame, path: Path) -> Path | None:
+def path_of_caller(frame: Frame, pos: int, callee: Frame, path: Path) -> Path | None:
     """A path of a callee as one of its caller."""
     root, names = path
     if isinstance(root, Cell):
@@ -228,7 +234,7 @@ class _Walk:
         callees = callees_at(frame, instr.position)
         if callees:
             state = self._called(instr, callees, state)
-        path = _place(frame, instr) if isinstance(instr, _STORES) else None
+        path = place_of(frame, instr) if isinstance(instr, _STORES) else None
         if path is None:
             return state
         state = {other: slots for other, slots in state.items() if not _concerns(path, other)}
@@ -252,7 +258,7 @@ class _Walk:
         left: State | None = None
         for callee, how in callees:
             theirs = self.stores.left(callee).items() if how in DIRECT else ()
-            named = ((_of_caller(self.frame, instr.position, callee, path), slots) for path, slots in theirs)
+            named = ((path_of_caller(self.frame, instr.position, callee, path), slots) for path, slots in theirs)
             left = _either(left, {path: slots for path, slots in named if path is not None})
         self._touched.update(left or ())
         return {**kept, **left} if left else kept

@@ -37,11 +37,12 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
+from hybridize.domain.unknowns import Why
 from hybridize.flow.builtin_types import COMPLETE, why_lacking
 from hybridize.flow.cells import Cells, is_made_when_asked, is_made_with, registry_class
 from hybridize.flow.frames import Frame
 from hybridize.flow.library_calls import LibraryCalls
-from hybridize.flow.members import fields_set, member_of, tuple_member
+from hybridize.flow.members import fields_set, is_own_field, member_of, tuple_member
 from hybridize.flow.parts import Parts
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute, of_member
@@ -206,13 +207,15 @@ class Attributes:
         if getter:
             method = self.bind_all(frame, getter, obj, pos)
             return self.engine.calls.call_value(frame, pos, method, [literal(name).value], {}, How.ATTRIBUTE)
+        own = is_own_field(obj.cls, name)
         for base in obj.cls.mro:
-            if isinstance(base, Lib) and base.name != "builtins.object":
+            if isinstance(base, Lib) and base.name != "builtins.object" and not own:
                 return unknown(f"attribute `{name}` of {base.name}").value
         if obj.cls.foreign:
             return unknown(f"attribute `{name}` of a class with an unknown base").value
         frame.stuck = True
-        return unknown(f"attribute `{name}`, never set").value if frame.lenient else BOTTOM
+        here, why = (" here", Why.LACKING) if own else ("", Why.OTHER)
+        return unknown(f"attribute `{name}`, never set{here}", why).value if frame.lenient else BOTTOM
 
     def _always_own(self, frame: Frame, cls: Class) -> frozenset[str]:
         """The fields that the constructor of a class sets whatever happens: they hide those of the class."""

@@ -28,8 +28,10 @@ from hybridize.domain.session import cached
 from hybridize.domain.words import METHOD_DECORATORS
 from hybridize.flow.frames import SHARED, Frame
 from hybridize.flow.parts import Parts
+from hybridize.library.contracts.fields import may_have
 from hybridize.program import ir
 from hybridize.program.code import Code
+from hybridize.program.index import index_of
 
 _BASES: Final = frozenset(f"enum.{name}" for name in ("Enum", "IntEnum", "Flag", "IntFlag", "StrEnum"))
 
@@ -119,6 +121,20 @@ def _has_methods(cls: Class) -> bool:
         if not name.startswith("__") or name == "__call__"
         for obj in cell.value or ()
     )
+
+
+def is_own_field(cls: Class, name: str) -> bool:
+    """Whether only methods of the project give instances a field, so that those for which none did have none."""
+    bases = (base for base in cls.mro if isinstance(base, Lib) and base.name != "builtins.object")
+    return any(name in fields_made(base.code) for base in cls.line) and not any(may_have(b.name, name) for b in bases)
+
+
+@cached
+def fields_made(code: Code) -> frozenset[str]:
+    """The fields that the methods of a class set of their first parameter, in any branch."""
+    methods = [instr.code for instr in index_of(code).of(ir.Func) if instr.code.params]
+    stores = ((method.params[0].slot, i) for method in methods for i in index_of(method).of(ir.SetAttr))
+    return frozenset(str(i.name) for own, i in stores if i.owner == own)
 
 
 @cached
