@@ -468,3 +468,18 @@ for i in range(9):
 def test_a_graph_of_what_is_made_beside_it_cannot_be_kept(makes: str, level: str, tmp_path: Path) -> None:
     told = [f for f in report_of(FOLDS.replace("MAKES", makes), tmp_path).findings if f.code == "HY102"]
     assert [f.severity.value for f in told] == [level]
+
+
+@pytest.mark.parametrize(("steps", "told"), [(20, True), (500, False)])
+def test_a_graph_for_each_model_that_wins_back_its_trace_is_not_told(steps: int, told: bool, tmp_path: Path) -> None:
+    source = f"""
+import tensorflow as tf
+for rate in [0.1, 0.01, 0.001, 0.0001]:
+    w = tf.Variable(1.0)
+    @tf.function
+    def step():
+        w.assign_sub(rate * (w - 1.0))
+    for _ in range({steps}):
+        step()
+"""
+    assert any(f.code == "HY102" for f in report_of(source, tmp_path).findings) is told

@@ -26,6 +26,8 @@ from hybridize.tracing.witness import is_traced
 
 #: So many calls pay for a trace: then it is told, and no more.
 _PAYS: Final = 8.0
+#: So many win back a trace whatever it is of: then there is nothing to tell.
+_WON_BACK: Final = 200.0
 #: So many calls for each object don't, as they are counted where one loop of unknown length makes them.
 _ENDURES: Final = ITERATIONS + 1.0
 #: How many arguments `setattr` has.
@@ -49,7 +51,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             continue  # once for each trace of the graph around it, whose part it becomes
         if where.is_class or (not where.is_module and _is_exported(function.project, frames, function.code)):
             continue
-        wasted = _is_wasted(function, frames, pos) and not _pays(function, where, pos)
+        often = _calls_of_each(function, where, pos)
+        if often >= _WON_BACK:
+            continue
+        wasted = often < _PAYS and _is_wasted(function, frames, pos)
         level = None if wasted and not any(_is_of_new(frame, function.code) for frame in frames) else Level.INFO
         if pos in index_of(where).looped:
             if not _is_kept(function.project, frames, function.code):
@@ -105,11 +110,11 @@ def _goes_on(function: FunctionView) -> bool:
     return False
 
 
-def _pays(function: FunctionView, where: Code, pos: int) -> bool:
-    """Whether loops call the function many times for each time that it is made."""
+def _calls_of_each(function: FunctionView, where: Code, pos: int) -> float:
+    """How many times at least loops call the function for each time that it is made."""
     calls = [(caller, at) for caller, at, _, how in function.callers() if how is not How.ROOT]
     counts = function.project.shared("counts of made functions", Counts)
-    return bool(calls) and all(c.code is where and counts.between(c, pos, at) >= _PAYS for c, at in calls)
+    return min((counts.between(c, pos, at) if c.code is where else 0.0 for c, at in calls), default=0.0)
 
 
 def _is_exported(project: ProjectView, frames: list[Frame], code: Code) -> bool:
@@ -233,7 +238,7 @@ once: at module level, in `__init__`, or keep it where it was made. What a graph
 of its traces, and not told. It is a warning where loops are seen to make
 more than a few of them for a few calls each, and information where nobody sees how often that is (a loop of unknown
 length, beside the place where it is made), where one call loops in the graph itself, or where the graph is one of an
-object that is made beside it, as a model for each fold.""",
+object that is made beside it, as a model for each fold. Of one that loops call some hundred times nothing is told.""",
     level=Level.WARNING,
     root=scan,
     bad=(
