@@ -325,6 +325,37 @@ def test_what_serves_for_others_is_converted(name: str, tmp_path: Path) -> None:
     assert is_converted(report), report.statuses
 
 
+LEFT = """\
+class C:
+    def __init__(self):
+        self.{0} = None
+    def f(self, x):
+        self.{0} = tf.exp(x) * 2.0
+        return self._g(x) + 1.0
+    def _g(self, x):
+        return self.{0} * x
+c = C()
+"""
+
+
+@pytest.mark.parametrize(("name", "said"), [("scores", "others may read `scores` after a call"), ("_scores", "")])
+def test_a_graph_leaves_a_tensor_in_a_public_field(name: str, said: str, tmp_path: Path) -> None:
+    report = decided(tmp_path, LEFT.format(name), "c.f(x)")
+    assert is_converted(report) == (not said)
+    assert said in "".join(status.message for status in report.statuses)
+
+
+def test_a_private_method_reads_what_each_call_of_a_public_one_writes(tmp_path: Path) -> None:
+    """Nobody in the package calls either: the graph of `_g` would keep what the first call of `f` has stored."""
+    text = LEFT.format("_scores").replace("def _g(self, x)", "def _g(self, x: tf.Tensor) -> tf.Tensor")
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "waves"\n')
+    (tmp_path / "waves").mkdir()
+    (tmp_path / "waves" / "__init__.py").write_text(HEAD + text)
+    found = {f.facts.qualname: f for f in analyze([tmp_path], Config(all_safe=True), repairs=False).functions}
+    assert not is_converted(found["C._g"])
+    assert "HY602" in {status.code for status in found["C._g"].statuses}
+
+
 @pytest.mark.parametrize("name", BREAKS)
 def test_in_a_program_all_callers_are_seen(name: str, tmp_path: Path) -> None:
     text, (seen, _), _ = BREAKS[name]

@@ -12,7 +12,7 @@ from typing import Final
 from hybridize.decide.backends import Backends
 from hybridize.decide.model import Confidence
 from hybridize.domain.objects import Unknown, Value
-from hybridize.facts.model import DECLARED, Evidence, FunctionFacts, Source, Ternary
+from hybridize.facts.model import DECLARED, Evidence, FunctionFacts, Source, Ternary, Told
 from hybridize.flow.frames import Frame
 from hybridize.library.defaults import holds_tensors
 from hybridize.program.ir import Code
@@ -95,7 +95,7 @@ class Confidences:
         if self.roles.of(code.path) is not Role.LIBRARY:
             return None
         function = self.scanner.view(code, list(self.frames.get(code, ())), facts)
-        return open_outcome(function) or self._of_others(function)
+        return _left_behind(facts) or open_outcome(function) or self._of_others(function)
 
     def _of_others(self, function: FunctionView) -> Evidence | None:
         """What breaks for arguments that nobody is seen to pass: asked of what is told and of what is converted."""
@@ -149,6 +149,14 @@ class Confidences:
             )
         said = "only code that nothing calls itself is seen to call it" if tested else "nothing is seen to call it"
         return Grounds(Confidence.ASSUMED, (Evidence(said, *here),))
+
+
+def _left_behind(facts: FunctionFacts) -> Evidence | None:
+    """A public field in which a graph leaves a tensor of its trace: who is not seen may read it after a call."""
+    for each in facts.assumptions:
+        if each.told is Told.LEFT and not each.subject.startswith("_"):
+            return Evidence(f"others may read `{each.subject}` after a call: a graph leaves it", each.path, each.line)
+    return None
 
 
 def _arrays(code: Code, facts: FunctionFacts) -> Evidence | None:

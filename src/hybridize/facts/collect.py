@@ -113,7 +113,7 @@ class Collector:
             if tensor.value is Ternary.YES
             else (),
             vouched=tuple(vouched),
-            unfollowed=tuple(each for each in assumed if each.told is not Told.BY_USE),
+            unfollowed=tuple(each for each in assumed if each.told not in (Told.BY_USE, Told.LEFT)),
             gives_tensors=options.follow_type_hints and self._gives_tensors(code, frames),
         )
 

@@ -60,6 +60,7 @@ class Told(Enum):
     MAY_DIFFER = auto()  # tensors that may also be as long each time
     SUMMARIZED = auto()  # a call of one of the project's functions, of too many to tell them apart
     BY_USE = auto()  # an assumption that rests on use
+    LEFT = auto()  # the same of the field that is the subject, in which a graph leaves what it has stored
     SAVED = auto()  # a function that is given to the subject, which saves it by its name
 
 

@@ -55,6 +55,14 @@ class Strangers:
         """Whether unknown code got hold of a function, or of what calls it: a route, a callback, which runs again."""
         return code in self._run_again
 
+    def serves(self, code: Code) -> bool:
+        """Whether a public function runs one, directly or by what it calls, and not to set up an object."""
+        around = closure([code], lambda each: self._callers(each) if self._goes_on(each) else ())
+        return any(self._goes_on(each) and self._public.has(each) for each in around)
+
+    def _goes_on(self, code: Code) -> bool:
+        return not (code.is_body or code.name in SETTING_UP or self._roles.is_test(code.path))
+
     def may_call(self, code: Code, *, shared: bool) -> bool:
         """Whether such a caller may run a function, directly or by what calls it.
 

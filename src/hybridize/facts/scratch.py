@@ -53,7 +53,7 @@ class Scratch:
         if not self._is_scratch(frame, target, name):
             return None
         said = f"`{name}` is stored before each read in the same call, so that nobody reads what a graph leaves there"
-        return Evidence(said, reason.frame.code.path, effect.position >> 16, Told.BY_USE)
+        return Evidence(said, reason.frame.code.path, effect.position >> 16, Told.LEFT, name)
 
     def _is_scratch(self, frame: Frame, target: Inst, name: str) -> bool:
         key = frame, target, name

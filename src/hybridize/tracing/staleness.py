@@ -185,7 +185,7 @@ def _left_open(project: ProjectView, question: _Question) -> dict[Place, Stale]:
     if not _is_called(question.function):
         return _open(project, question)
     found = _called_back(project, question)
-    if project.public.has(question.function.code):
+    if _strangers(project).serves(question.function.code):
         found = {**_open(project, question), **found}
     return found
 
