@@ -536,8 +536,8 @@ class Trainer:
         ("self.model(y, verbose=True)", False),
         ("self.prior.log_prob(y)", True),
         ("self.prior.log(y)", False),
-        ("x += tf.add_n([2.0 * f(y, self.model(y, training=True)) for f in self.losses])", True),
-        ("x += tf.add_n([2.0 * f(y, self.model(y)) for f in self.losses])", False),
+        ("x += tf.add_n([f(y, self.model(y, training=True)) for f in self.losses])", True),
+        ("x += tf.add_n([f(y, self.model(y)) for f in self.losses])", False),
     ],
 )
 def test_methods_and_keywords_show_what_an_unknown_object_is(body: str, converted: bool, tmp_path: Path) -> None:

@@ -179,22 +179,9 @@ def is_given(frame: Frame, calls: Sequence[ir.Call]) -> bool:
             made += [
                 index.source(slot) for each in made if isinstance(each, ir.Sequence) for slot in _elements(index, each)
             ]
-            made = [part for each in made for part in _computed_of(index, each)]
             if any(_whole(index, each) is call for each in made for call in calls):
                 return True
     return False
-
-
-def _computed_of(index: Index, made: Instr | None) -> list[Instr | None]:
-    """What operators have made a value of."""
-    if not isinstance(made, (ir.Binary, ir.Inplace, ir.Unary)):
-        return [made]
-    slots = [slot for slot in operands(made) if slot >= 0]
-    return [each for _, each in index.upstream(slots, _operated)]
-
-
-def _operated(made: Instr) -> list[int]:
-    return operands(made) if isinstance(made, (ir.Binary, ir.Inplace, ir.Unary)) else []
 
 
 def _whole(index: Index, made: Instr | None) -> Instr | None:
