@@ -508,3 +508,61 @@ def test_another_framework_is_none_of_tensorflow_by_its_use(tmp_path: Path, pack
     text = f"import {package} as xp\ndef target(x: tf.Tensor):\n    return tf.exp(xp.sin(x)) + x\n"
     found = report(tmp_path, text)
     assert (found.decision.action is Action.CONVERT_TO_HYBRID) is taken
+
+
+UNKNOWN_OBJECTS = """\
+class Trainer:
+    def __init__(self, model, optimizer, metrics, losses, target, prior):
+        self.model, self.optimizer, self.metrics = model, optimizer, metrics
+        self.losses, self.other, self.prior = losses, target, prior
+    def target(self, x: tf.Tensor, y):
+        {body}
+        return tf.reduce_sum(tf.exp(x))
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "converted"),
+    [
+        ("[m.update_state(y, x) for m in self.metrics]", True),
+        ("[m.update(y, x) for m in self.metrics]", False),
+        ("x += tf.add_n([(m.update_state(y, x), m.result())[1] for m in self.metrics])", True),
+        ("x += tf.add_n([m.result() for m in self.metrics])", False),
+        ("self.optimizer.minimize(lambda: tf.exp(x), self.model.trainable_variables)", True),
+        ("self.optimizer.minimize(lambda: tf.exp(x), self.model.settings)", False),
+        ("[a.assign(b) for a, b in zip(self.other.variables, self.model.variables)]", True),
+        ("[a.assign(b) for a, b in zip(self.other.tasks, self.model.people)]", False),
+        ("self.model(y, training=True)", True),
+        ("self.model(y, verbose=True)", False),
+        ("self.prior.log_prob(y)", True),
+        ("self.prior.log(y)", False),
+        ("x += tf.add_n([f(y, self.model(y, training=True)) for f in self.losses])", True),
+        ("x += tf.add_n([f(y, self.model(y)) for f in self.losses])", False),
+    ],
+)
+def test_methods_and_keywords_show_what_an_unknown_object_is(body: str, converted: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, UNKNOWN_OBJECTS.format(body=body)) is converted
+
+
+@pytest.mark.parametrize(
+    ("body", "is_tensor"),
+    [
+        ("return model(x, training=False)", True),
+        ("return model(x, verbose=False)", False),
+        ("metric.update_state(x, x)", True),
+        ("metric.update(x, x)", False),
+        ("return model.log_prob(x)", True),
+        ("return tf.image.ssim(x, x, 1.0)", True),
+    ],
+)
+def test_what_such_objects_are_given_is_likely_a_tensor(body: str, is_tensor: bool, tmp_path: Path) -> None:
+    found = report(tmp_path, f"def target(x, model, metric):\n    {body}\n").facts.parameters[0]
+    assert (found.tensor is Ternary.YES) is is_tensor
+
+
+def test_a_part_of_a_variable_is_assigned_by_tensorflow(tmp_path: Path) -> None:
+    text = (
+        "v = tf.Variable(tf.ones([3, 2]))\ndef target(x: tf.Tensor):\n"
+        "    v[0].assign(tf.exp(x))\n    return v.read_value()\ntarget(tf.ones([2]))\n"
+    )
+    assert converts(tmp_path, text)

@@ -72,7 +72,7 @@ class Foreign:
                     calls = index_of(frame.code).calls.get(effect.position, ())
                     if source not in getting and any(_gets_tensor(frame, call) for call in calls):
                         getting.add(source)
-                    if source not in giving and _is_given(frame, calls):
+                    if source not in giving and is_given(frame, calls):
                         giving.add(source)
         return frozenset(getting & giving)
 
@@ -118,7 +118,7 @@ def _keeps(frame: Frame, position: int) -> bool:
 def is_computed_on(frame: Frame, position: int) -> bool:
     """Whether a call gets a tensor, and an operation, or an operator with a tensor, computes on what it gives."""
     calls = [call for call in index_of(frame.code).calls.get(position, ()) if _gets_tensor(frame, call)]
-    return bool(calls) and (_is_given(frame, calls) or _meets_tensor(frame, calls))
+    return bool(calls) and (is_given(frame, calls) or _meets_tensor(frame, calls))
 
 
 def _meets_tensor(frame: Frame, calls: Sequence[ir.Call]) -> bool:
@@ -151,7 +151,7 @@ def _is_operand(frame: Frame, position: int) -> bool:
     calls = index.calls.get(position, ())
     if any(_gets_tensor(frame, call, unknown=True) for call in calls):
         return all(call.target in index.read for call in calls)
-    if _is_given(frame, calls):
+    if is_given(frame, calls):
         return True
     operators = index.of(ir.Binary, ir.Inplace, ir.Unary, ir.Compare)
     return any(index.source(slot) in calls for made in operators for slot in operands(made) if slot >= 0)
@@ -168,7 +168,7 @@ def _gets_tensor(frame: Frame, call: ir.Call, *, unknown: bool = False) -> bool:
     )
 
 
-def _is_given(frame: Frame, calls: Sequence[ir.Call]) -> bool:
+def is_given(frame: Frame, calls: Sequence[ir.Call]) -> bool:
     """Whether an operation is given what one of some calls gives, or a part of it, by itself or in a list."""
     index = index_of(frame.code)
     for position, name in frame.ops.items():

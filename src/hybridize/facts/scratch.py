@@ -61,12 +61,19 @@ class Scratch:
             self._known[key] = True  # what runs itself again adds nothing
             reads = self._reads(target, name)
             self._known[key] = (
-                bool(reads)
+                self._carries(target, name, reads)
                 and not self._excused.is_asked(target, name)
                 and all(self._follows(frame.code, f, i, target) for f, i in reads)
                 and self._is_straight(frame, target, name)
             )
         return self._known[key]
+
+    def _carries(self, target: Inst, name: str, reads: list[tuple[Frame, ir.Attr]]) -> bool:
+        """Whether the field is private, or one function stores for another: else it may be there for people."""
+        codes = {frame.code for frame, _ in reads}
+        return bool(codes) and (
+            name.startswith("_") or any(f.code not in codes for f, _ in self._storing(target, name))
+        )
 
     def _reads(self, target: Inst, name: str) -> list[tuple[Frame, ir.Attr]]:
         """Who reads the field."""

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Lit, Obj, Tensor, Tup, Unknown, Value, Wrapper
 from hybridize.domain.tensors import NDARRAY
-from hybridize.facts.usage import is_distributed
+from hybridize.facts.usage import COMPUTING, TRAINING, is_distributed
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.flow.speculation import asked_by, readers
@@ -191,11 +191,23 @@ class Trail:
                     said = said or "the replicas of a strategy, one element after the other"
                 if passes_on(callee.name, places):
                     self._add(code, instr.target, form)
-            elif isinstance(callee, Unknown) and form != _PART and self._is_own(code, instr.function):
-                self._add(code, instr.target, _MADE)
+            elif isinstance(callee, Unknown):
+                said = said or self._shown(code, slot, form, instr)
+                if form != _PART and self._is_own(code, instr.function):
+                    self._add(code, instr.target, _MADE)
             elif isinstance(callee, Func) and callee.code.parent is self.start[0] and form >= _SAME:
                 self._enter(callee.code, places, form)
         return said
+
+    def _shown(self, code: Code, slot: int, form: int, instr: ir.Call) -> str | None:
+        """What shows that something unknown takes tensors: that it is told of training, and a method's name."""
+        own = (code is self.start[0] or (code, slot) in self.inner) and not self.depth
+        first = bool(instr.arguments) and instr.arguments[0][0] == slot
+        if first and any(name == TRAINING for name, _ in instr.keywords) and (form >= _SAME or own):
+            return "a model that is told whether it is trained"
+        read = index_of(code).source(instr.function)
+        name = read.name if isinstance(read, ir.Attr) and form >= _SELF and own else ""
+        return next((f"`{name}` of {what}" for what, names in COMPUTING.items() if name in names), None)
 
     def _enter(self, code: Code, places: Sequence[int | str], form: int) -> None:
         """Goes on with the parameters of a nested function that a call gives a value to."""

@@ -14,8 +14,8 @@ from typing import Final
 
 from hybridize.domain.objects import Bound, Inst, Lib, LibInst, Stream, Unknown
 from hybridize.domain.unknowns import Why
-from hybridize.facts.foreign import Foreign, gets_tensor
-from hybridize.facts.reasons import Reason
+from hybridize.facts.foreign import Foreign, gets_tensor, is_given
+from hybridize.facts.reasons import OPAQUE, Reason
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.hints import DECLARED, NO_TENSOR
 from hybridize.library import costs
@@ -24,7 +24,7 @@ from hybridize.library.registry import class_chain
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Code, Instr
-from hybridize.program.operands import operands
+from hybridize.program.operands import arguments, operands
 
 _BY_USE: Final = "assumed by its use to be "
 _ARGUMENT: Final = "parameter `"  # what an unknown argument is called
@@ -39,10 +39,22 @@ _FUNCTION: Final = "a function of TensorFlow"
 _LAYER: Final = "a layer of another package"
 _ACTIVATION: Final = "an activation"
 _OPTIMIZER: Final = "an optimizer"
+_METRIC: Final = "a metric"
+_DISTRIBUTION: Final = "a distribution or bijector"
 #: What gives tensors; what an annotation says stands in backticks.
-_OF_TENSORS: Final = (_MODEL, _FUNCTION, _LAYER, _ACTIVATION, "a `")
+_OF_TENSORS: Final = (_MODEL, _FUNCTION, _LAYER, _ACTIVATION, _METRIC, _DISTRIBUTION, "a `")
 #: How an activation is called that nobody knows.
 _UNKNOWN_ACTIVATION: Final = "the setting `activation` of a layer"
+#: Methods that only metrics, distributions and bijectors have, and what their calls compute.
+COMPUTING: Final = {
+    _METRIC: frozenset({"update_state"}),
+    _DISTRIBUTION: frozenset(
+        "log_prob unnormalized_log_prob log_cdf log_survival_function forward_log_det_jacobian "
+        "inverse_log_det_jacobian".split()
+    ),
+}
+#: What else a metric does.
+_MEASURED: Final = frozenset({"result", "reset_state", "reset_states"})
 #: Methods that only mappings have, only texts, and only TensorFlow's variables, shapes and dtypes.
 _METHODS: Final = {
     "a dictionary": frozenset({"items", "keys", "values"}),
@@ -52,6 +64,11 @@ _METHODS: Final = {
     _OPTIMIZER: frozenset({"apply_gradients"}),
 }
 _ASSIGN: Final = "assign"
+#: Attributes that hold variables, as only TensorFlow's have `assign`.
+_VARIABLES: Final = TRAINED | {f"{prefix}{n}" for prefix in ("", "non_trainable_") for n in ("variables", "weights")}
+#: The keyword by which layers and models learn whether they are trained.
+TRAINING: Final = "training"
+_MINIMIZE: Final = "minimize"
 _PAIRS: Final = frozenset({"builtins.zip", "builtins.enumerate"})
 #: The method of the optimizers of other packages, as of Keras 3: `optimizer.apply(gradients, variables)`.
 _APPLY: Final = "apply"
@@ -77,7 +94,7 @@ class Used:
         effect, frame = reason.effect, reason.frame
         key = frame, effect.position, effect.target or effect.detail
         if key not in self._known:
-            what = ""
+            self._known[key] = what = ""  # what is given to itself shows nothing
             if effect.kind == "iterator" and isinstance(effect.target, Unknown):
                 what = _iterator(frame, effect.position)
             elif effect.kind == "unknown_call" and isinstance(effect.target, Unknown):
@@ -103,6 +120,7 @@ class Used:
         what = what or (_MODEL if _is_method_of_trained(frame, effect.position) else "")
         what = what or (_MODEL if self._is_trained_beside(frame, effect.position) else "")
         what = what or (_ACTIVATION if target.reason == _UNKNOWN_ACTIVATION else "")
+        what = what or (_MODEL if _is_told_of_training(frame, effect.position) else "")
         what = what or _of_method(frame, effect.position)
         what = what or ("a method of a variable" if _is_of_trained(frame, effect.position) else "")
         return what or self._computing(frame, effect) or self._one_of(frame, effect, target)
@@ -146,7 +164,18 @@ class Used:
 
     def _computing(self, frame: Frame, effect: Effect) -> str:
         derived = _is_derived(frame, effect.position) and not _is_closure(frame, effect)
-        return _FUNCTION if derived or self._foreign.vouches(frame, effect) else ""
+        if derived or self._foreign.vouches(frame, effect) or self._goes_on(frame, effect.position):
+            return _FUNCTION
+        return ""
+
+    def _goes_on(self, frame: Frame, position: int) -> bool:
+        """Whether a call gets what another one gives that computes with TensorFlow by its use, and is computed on."""
+        index = index_of(frame.code)
+        calls = index.calls.get(position, ())
+        made = [index.source(slot) for call in calls for slot in arguments(call) if slot >= 0]
+        before = {each.position for each in made if isinstance(each, ir.Call)} - {position}
+        effects = [e for e in frame.effects.values() if e.position in before and e.kind in OPAQUE]
+        return any(self.gives_tensor(Reason(e, frame, ())) for e in effects) and is_given(frame, calls)
 
 
 def _layer(frame: Frame, effect: Effect, target: Inst) -> str:
@@ -160,7 +189,19 @@ def _of_method(frame: Frame, position: int) -> str:
     index = index_of(frame.code)
     made = [index.source(call.function) for call in index.calls.get(position, ())]
     names = {each.name if isinstance(each, ir.Attr) else "" for each in made}
-    return next((f"a method of {what}" for what, known in _METHODS.items() if names and names <= known), "")
+    if names and names <= _MEASURED:
+        measured = {_named(index, read.owner) for each in COMPUTING[_METRIC] for read in index.attributes.get(each, ())}
+        return _METRIC if all(isinstance(m, ir.Attr) and _named(index, m.owner) in measured for m in made) else ""
+    computing = next((what for what, known in COMPUTING.items() if names and names <= known), "")
+    return computing or next(
+        (f"a method of {what}" for what, known in _METHODS.items() if names and names <= known), ""
+    )
+
+
+def _is_told_of_training(frame: Frame, position: int) -> bool:
+    """Whether every call at a place passes something, and says by keyword whether it is for training."""
+    calls = index_of(frame.code).calls.get(position, ())
+    return bool(calls) and all(c.arguments and any(name == TRAINING for name, _ in c.keywords) for c in calls)
 
 
 def _iterator(frame: Frame, position: int) -> str:
@@ -219,7 +260,7 @@ def _is_trained(frame: Frame, target: Unknown) -> bool:
 
 
 def _is_of_trained(frame: Frame, position: int) -> bool:
-    """Whether a call assigns to what a loop takes out of a model's trainable variables."""
+    """Whether a call assigns to what a loop takes out of a model's variables."""
     index = index_of(frame.code)
 
     def before(made: Instr) -> list[int]:
@@ -232,7 +273,7 @@ def _is_of_trained(frame: Frame, position: int) -> bool:
     return bool(calls) and all(
         isinstance(read, ir.Attr)
         and read.name == _ASSIGN
-        and any(isinstance(m, ir.Attr) and m.name in TRAINED for _, m in index.upstream([read.owner], before))
+        and any(isinstance(m, ir.Attr) and m.name in _VARIABLES for _, m in index.upstream([read.owner], before))
         for read in calls
     )
 
@@ -301,8 +342,10 @@ def _is_part(index: Index, position: int, slots: list[int]) -> bool:
 def _gets_gradients(frame: Frame, position: int) -> bool:
     """Whether a call of a function that takes gradients is given pairs with the variables of a model.
 
-    Or these gradients and something else, in a method that optimizers have for it.
+    Or these gradients and something else, in a method that optimizers have for it; or the variables, to minimize by.
     """
+    if _minimizes(frame, position):
+        return True
     if not any(costs.differentiates(name) for name in frame.ops.values()):
         return False
     index = index_of(frame.code)
@@ -310,6 +353,16 @@ def _gets_gradients(frame: Frame, position: int) -> bool:
     if any(_pairs(frame, index.source(slot)) for call in calls for slot, _ in call.arguments):
         return True
     return bool(calls) and all(_applies(frame, index, call) for call in calls)
+
+
+def _minimizes(frame: Frame, position: int) -> bool:
+    """Whether a call is `x.minimize(loss, variables)`, of the trainable variables of something."""
+    index = index_of(frame.code)
+    calls = index.calls.get(position, ())
+    made = [index.source(call.function) for call in calls]
+    if not made or not all(isinstance(each, ir.Attr) and each.name == _MINIMIZE for each in made):
+        return False
+    return all(any(slot >= 0 and _holds_trained(frame, slot) for slot in arguments(call)) for call in calls)
 
 
 def _applies(frame: Frame, index: Index, call: ir.Call) -> bool:

@@ -55,6 +55,7 @@ _COMPUTING: Final = (
 _OF_STRUCTURES: Final[Mapping[str, tuple[int, str]]] = {
     **dict.fromkeys(("tf.map_fn", "tf.vectorized_map", "tf.scan", "tf.foldl", "tf.foldr"), (1, "elems")),
     "tf.dynamic_partition": (0, "data"),
+    "tensorflow_probability.mcmc.sample_chain": (1, "current_state"),
 }
 #: What only TensorFlow's own shapes and dtypes have.
 _ASKED: Final[Mapping[str, frozenset[str]]] = {

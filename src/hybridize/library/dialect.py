@@ -45,7 +45,9 @@ DERIVES: Final = frozenset({"gradient", "jacobian", "batch_jacobian"})
 #: Parameters of TensorFlow's functions that are given the data, by name; not axes, sizes, shapes, rates or lists.
 OPERANDS: Final = frozenset(
     "a b x y z input inputs input_tensor tensor logits labels features image images params t y_true y_pred matrix "
-    "condition x1 x2 predictions targets target output value segment_ids sequences cond lhs rhs sp_input".split()
+    "condition x1 x2 predictions targets target output value segment_ids sequences cond lhs rhs sp_input "
+    "img1 img2 boxes scores signals signal stfts spectrograms magnitude_spectrograms chol diagonal "
+    "sorted_sequence".split()
 )
 #: The modules whose functions compute on tensors.
 COMPUTES: Final = (

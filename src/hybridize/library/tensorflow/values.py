@@ -189,6 +189,8 @@ _VARIABLE_METHODS: Final = {
     "count_up_to": Spec(_read),
     "load": Spec(lambda call: NONE_V),
 }
+#: What parts of variables have: `v[0].assign(x)`. A tensor that is none of one has no such method.
+_PART_METHODS: Final = {name: _VARIABLE_METHODS[name] for name in ("assign", "assign_add", "assign_sub")}
 _VARIABLE_PROPERTIES: Final[dict[str, Rule]] = {
     "trainable": lambda call: BOOL_V,
     "aggregation": lambda call: lib("tf.VariableAggregation").value,
@@ -279,7 +281,7 @@ _SAME_SHAPE: Final = (
     "most_specific_common_supertype"
 )
 CLASSES: Final[dict[str, ClassSpec]] = {
-    "tensor.dense": ClassSpec(methods=_TENSOR_METHODS, properties=_TENSOR_PROPERTIES),
+    "tensor.dense": ClassSpec(methods={**_TENSOR_METHODS, **_PART_METHODS}, properties=_TENSOR_PROPERTIES),
     "tensor.symbolic": ClassSpec(methods=_TENSOR_METHODS, properties=_TENSOR_PROPERTIES),
     "tensor.variable": ClassSpec(
         methods={**_TENSOR_METHODS, **_VARIABLE_METHODS}, properties={**_TENSOR_PROPERTIES, **_VARIABLE_PROPERTIES}

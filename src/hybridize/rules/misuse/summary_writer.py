@@ -45,10 +45,14 @@ def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Con
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A place that makes a writer the default; `last`: the last line for which it does, None: from then on."""
+    """A place that makes a writer the default; `last`: the last line for which it does, None: from then on.
+
+    `made` says which it is: where it is made, or all such places, if one call of the function chooses one of them.
+    """
 
     frame: Frame
     writer: LibInst
+    made: object
     line: int
     last: int | None
 
@@ -63,7 +67,7 @@ def _writers(project: ProjectView, doubt: Doubt, places: list[_Place]) -> tuple[
     for place in places:
         if not called or place.last is None or _reaches(project, place, goal):
             said = Evidence("another writer is in force here", place.frame.code.path, place.line)
-            found.setdefault(place.writer.site, said)
+            found.setdefault(place.made, said)
     return tuple(found.values())[:3] if len(found) > 1 else ()
 
 
@@ -90,8 +94,8 @@ def _every(project: ProjectView) -> Iterator[_Place]:
     """The places where some frame makes a writer the default."""
     for frames in project.solution.frames.values():
         for frame in frames:
-            for writer, line in _set(frame):
-                yield _Place(frame, writer, line, _last_line(project, frame.code.path, line))
+            for writer, made, line in _set(frame):
+                yield _Place(frame, writer, made, line, _last_line(project, frame.code.path, line))
 
 
 def _last_line(project: ProjectView, path: str, line: int) -> int | None:
@@ -110,17 +114,25 @@ def _ends(module: ast.Module | None) -> dict[int, int | None]:
     return found
 
 
-def _set(frame: Frame) -> Iterator[tuple[LibInst, int]]:
-    """The writers that a frame makes the default."""
+def _set(frame: Frame) -> Iterator[tuple[LibInst, object, int]]:
+    """The writers that a frame makes the default, with what says which it is, and the line."""
     index = index_of(frame.code)
     if _DEFAULTS.isdisjoint(index.attributes):
         return
     for instr in index.of(ir.Call):
         made = index.definitions.get(instr.function)
         if isinstance(made, ir.Attr) and made.name in _DEFAULTS:
-            for obj in frame.vals[made.owner] or ():
-                if isinstance(obj, LibInst) and obj.cls == _WRITER:
-                    yield obj, instr.position >> 16
+            writers = [o for o in frame.vals[made.owner] or () if isinstance(o, LibInst) and o.cls == _WRITER]
+            here = writers if _runs_once(frame) else []
+            own = frozenset(o.site for o in here if o.site[0] is frame.code and o.site[1] not in index.looped)
+            for writer in writers:
+                yield writer, own if writer.site in own else writer.site, instr.position >> 16
+
+
+def _runs_once(frame: Frame) -> bool:
+    """Whether a module is run, or at one place calls the function, outside of loops."""
+    sites = {(caller.code, at) for caller in frame.callers for at, callee in caller.calls if callee is frame}
+    return len(sites) <= 1 and all(code.is_module and at not in index_of(code).looped for code, at in sites)
 
 
 RULE = Rule(
@@ -233,6 +245,23 @@ def target(x):
     return x + 1
 with _w2.as_default():
     r1 = target(tf.constant(1.0))
+"""
+        ),
+        Example(
+            """\
+import os, tempfile
+import tensorflow as tf
+def target(x):
+    tf.summary.write("x", x, step=1)
+    return x + 1
+def main():
+    if "QUIET" in os.environ:
+        _writer = tf.summary.create_noop_writer()
+    else:
+        _writer = tf.summary.create_file_writer(tempfile.mkdtemp())
+    with _writer.as_default():
+        return [target(tf.constant(1.0)), target(tf.constant(2.0))]
+r1 = main()
 """
         ),
     ),
