@@ -172,6 +172,15 @@ def _default_step(call: Call, data: Value, training: bool, how: How) -> Value:
     return result
 
 
+def _predicted(call: Call) -> Value:
+    """`super().predict_step(data)`: what the model gives for a batch, in whatever structure."""
+    data = BOTTOM
+    for element in call.arg(0, "data"):
+        data = join(data, element.items[0] if isinstance(element, Tup) and element.items else element.value)
+    known = isinstance(call.receiver, (Inst, LibInst)) and bool(data)
+    return (_default_step(call, data, False, How.KERAS) if known else BOTTOM) or tensor(DENSE).value
+
+
 def _losses(call: Call, truth: Value, predicted: Value, how: How) -> None:
     """Losses and metrics of the project that `compile` was given: each sees the output that has its key."""
     for name in ("loss", "metrics"):
@@ -293,7 +302,7 @@ _MODEL: Final = {
     "compiled_loss": Spec(lambda call: _SCALAR, op=True),
     "train_step": Spec(lambda call: call.list_of(_SCALAR, "dict", "metrics"), op=True),
     "test_step": Spec(lambda call: call.list_of(_SCALAR, "dict", "metrics"), op=True),
-    "predict_step": Spec(lambda call: tensor(DENSE).value, op=True),
+    "predict_step": Spec(_predicted, op=True),
     "make_train_function": Spec(lambda call: unknown("a train function").value),
     "get_metrics_result": Spec(lambda call: call.list_of(_SCALAR, "dict", "metrics"), op=True),
 }

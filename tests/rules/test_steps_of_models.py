@@ -1,0 +1,51 @@
+"""Steps of Keras' models that a method of the program goes on from (`super().predict_step(data)`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybridize.api import analyze
+from hybridize.config import Config
+
+_MODEL = """\
+import tensorflow as tf
+
+
+class Pool(tf.keras.Model):
+    def __init__(self, models):
+        super().__init__()
+        self.models = models
+
+    def call(self, inputs):
+        return {given}
+
+    @tf.function
+    def after(self, outputs):
+        return [output[0] for output in outputs]
+
+    def predict_step(self, data):
+        return self.after(super().predict_step(data))
+
+
+pool = Pool([tf.keras.layers.Dense(1), tf.keras.layers.Dense(1)])
+pool.compile(loss="mse")
+print(pool.predict({data}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "data", "raises"),
+    [
+        ("tf.nest.map_structure(lambda i: self.models[i](inputs), [0, 1])", "tf.ones([4, 2])", False),
+        ("[model(inputs) for model in self.models]", "tf.data.Dataset.from_tensors((tf.ones([4, 2]), 1.0))", False),
+        ("self.models[0](inputs)", "tf.ones([4, 2])", True),
+    ],
+)
+def test_a_prediction_has_the_structure_that_the_model_gives(
+    given: str, data: str, raises: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "main.py").write_text(_MODEL.format(given=given, data=data))
+    found = [f.severity.value for f in analyze([tmp_path], Config()).findings if f.code == "HY310"]
+    assert ("error" in found) is raises
