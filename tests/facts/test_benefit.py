@@ -322,6 +322,17 @@ def test_a_model_that_was_built_for_few_examples_computes_for_those_of_the_call(
     assert built == pytest.approx(benefit(model + STEP + calls, tmp_path), rel=0.05)
 
 
+def test_functions_of_images_convert_whole_numbers(tmp_path: Path) -> None:
+    source = """
+def f(x):
+    x = tf.image.random_brightness(x, 0.1)
+    return tf.image.random_contrast(x, 0.7, 1.3)
+for i in range(10000):
+    f(tf.zeros([8, 8, 3], tf.%s))
+"""
+    assert benefit(source % "uint8", tmp_path, "f") > 1.4 * benefit(source % "float32", tmp_path, "f")
+
+
 def test_wide_layers_of_inputs_of_unknown_width_follow_wide_ones(tmp_path: Path) -> None:
     model = """
 import numpy as np

@@ -142,6 +142,9 @@ def own(
     name = operation.name
     count = nodes = costs.operations(name)
     dispatches = costs.dispatches(name)
+    if _holds_whole_numbers(given):
+        more = costs.converting(name)
+        dispatches, count, nodes = dispatches + more[0], count + more[1], nodes + more[1]
     if costs.per_step(name):
         shape = _shape(given)
         steps = shape[1] if shape is not None and len(shape) > 1 and shape[1] >= 0 else costs.STEPS
@@ -225,6 +228,11 @@ def _is_two(arguments: Sequence[Value | None]) -> bool:
 
 def _is_tensor(value: Value | None) -> bool:
     return any(isinstance(o, Tensor) for o in value or ())
+
+
+def _holds_whole_numbers(value: Value | None) -> bool:
+    tensors = [o for o in value or () if isinstance(o, Tensor)]
+    return bool(tensors) and all((o.dtype or "").startswith(("int", "uint")) for o in tensors)
 
 
 def _shape(value: Value | None) -> Shape:
