@@ -33,7 +33,7 @@ _LAYOUT: Final = frozenset({"sep", "end", "file", "flush", "exc_info", "stacklev
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Printing, logging and warnings: of values of tensors they show none; of all else, what holds for the trace."""
     for _, reason in reasons(function):
-        if reason.effect.kind == "print":
+        if reason.effect.kind == "print" and not _is_of_traces(reason):
             shown = _shows_tensor(function.project, reason)
             yield hit(reason, Level.INFO, f"{describe(reason.effect)} {_INFO}") if shown is None else shown
 
@@ -53,6 +53,14 @@ def _shows_tensor(project: ProjectView, reason: Reason) -> Hit | None:
                 there = replace(reason, effect=effect)
                 return hit(there, None, f"{describe(effect)} {_SAID}")
     return None
+
+
+def _is_of_traces(reason: Reason) -> bool:
+    """Whether all that is written in one way says itself that it is written while tracing: it is meant so."""
+    frame, same = reason.frame, reason.effect
+    written = [each for each in frame.effects.values() if (each.kind, each.detail) == (same.kind, same.detail)]
+    calls = [call for each in written for call in calls_at(frame.code, each.position)]
+    return bool(calls) and all(any(_speaks_of_traces(frame, s, _DEPTH) for s in _shown(call)) for call in calls)
 
 
 def _shown(call: ir.Call) -> Iterator[int]:
@@ -115,8 +123,8 @@ RULE = Rule(
     details="""A traced function runs its Python code only while it is traced: `print`, `logging` and `warnings` speak
 once for each new graph, and show symbolic tensors instead of values. `tf.print` is part of the graph and
 speaks at every call. What shows no tensor (a constant, a shape, a Python value) is reported as information only: it is
-the usual way to see when tracing happens, and holds for the whole graph. So is a message that speaks of tracing
-itself.""",
+the usual way to see when tracing happens, and holds for the whole graph. A message that speaks of tracing itself
+is not reported.""",
     level=Level.WARNING,
     blocks=frozenset(),
     root=scan,
