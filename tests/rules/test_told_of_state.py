@@ -68,7 +68,7 @@ def test_what_every_call_would_write_again_is_information(change: str, severity:
         ("print('x is {}'.format(x))", "warning"),
         ("print('x', x.shape, x.dtype)", "info"),
         ("print(f'shape {x.shape}')", "info"),
-        ("print('tracing')", "info"),
+        ("print('once')", "info"),
         ("print(x.shape); print(x)", "warning"),  # any of them
     ],
 )

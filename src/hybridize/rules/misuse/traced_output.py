@@ -37,7 +37,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     Where only graphs (of a data set, say) call the function, it is traced with its decorator and without, and who has
     written that has seen what is printed: mostly it is to show what shape and type an element has.
     """
-    found = [reason for _, reason in reasons(function) if reason.effect.kind == "print"]
+    told = (reason for _, reason in reasons(function) if reason.effect.kind == "print")
+    found = [reason for reason in told if not _is_of_traces(reason)]
     covered = function.is_hybrid and function.facts.covered_by_hybrid_callers.value is Ternary.YES
     level = Level.INFO if covered else None
     for reason in found:
@@ -60,6 +61,14 @@ def _shows_tensor(project: ProjectView, reason: Reason, level: Level | None) -> 
                 there = replace(reason, effect=effect)
                 return hit(there, level, f"{describe(effect)} {_SAID}")
     return None
+
+
+def _is_of_traces(reason: Reason) -> bool:
+    """Whether all that is written in one way says itself that it is written while tracing: it is meant so."""
+    frame, same = reason.frame, reason.effect
+    written = [each for each in frame.effects.values() if (each.kind, each.detail) == (same.kind, same.detail)]
+    calls = [call for each in written for call in calls_at(frame.code, each.position)]
+    return bool(calls) and all(any(_speaks_of_traces(frame, s, _DEPTH) for s in _shown(call)) for call in calls)
 
 
 def _shown(call: ir.Call) -> Iterator[int]:
@@ -122,9 +131,9 @@ RULE = Rule(
     details="""A traced function runs its Python code only while it is traced: `print`, `logging` and `warnings` speak
 once for each new graph, and show symbolic tensors instead of values. `tf.print` is part of the graph and
 speaks at every call. What shows no tensor (a constant, a shape, a Python value) is reported as information only: it is
-the usual way to see when tracing happens, and holds for the whole graph. So is a message that speaks of tracing
-itself, and what is printed in a function that only graphs call (one for `Dataset.map`, or a part of another hybrid
-function): without its decorator it would print the same.""",
+the usual way to see when tracing happens, and holds for the whole graph. So is what is printed in a function that only
+graphs call (one for `Dataset.map`, or a part of another hybrid function): without its decorator it would print the
+same. A message that speaks of tracing itself is not reported.""",
     level=Level.WARNING,
     blocks=frozenset(),
     root=scan,
