@@ -38,7 +38,7 @@ def origin(frame: Frame, slot: int) -> Evidence | None:
         instr = known.get(slot)
         if instr is None:
             return None
-        if isinstance(instr, ir.Refine):
+        if isinstance(instr, ir.Copy):
             slot = instr.source
         elif isinstance(instr, ir.Phi):
             if not instr.incoming:

@@ -19,7 +19,7 @@ from hybridize.program.ir import Code
 #: Attributes that tensors have, and numbers and strings have not; those that arrays have not, either.
 _OF_TENSORS: Final = frozenset("numpy shape dtype get_shape ndim device eval ref experimental_ref set_shape".split())
 _NOT_OF_ARRAYS: Final = frozenset("numpy get_shape eval ref experimental_ref set_shape".split())
-_PASSES: Final = (ir.Refine, ir.Item, ir.Iter)
+_PASSES: Final = (ir.Copy, ir.Item, ir.Iter)
 
 
 def exported(solution: Solution) -> dict[Code, tuple[str, int]]:

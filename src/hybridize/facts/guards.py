@@ -254,7 +254,7 @@ def _reads(code: Code, slot: int) -> Iterator[str]:
                 todo.append(instr.owner)
             case ir.Outer():
                 yield instr.name
-            case ir.Refine():
+            case ir.Copy():
                 todo.append(instr.source)
             case ir.Compare() if instr.operator in _PRESENCE or NONE in (code.template[instr.right] or ()):
                 todo += [instr.left, instr.right]
@@ -357,7 +357,7 @@ def _name_read(code: Code, slot: int) -> str | None:
 
 
 #: What computes a condition of others.
-_FOLLOWED: Final = (ir.Refine, ir.Unary, ir.BoolOp, ir.Compare)
+_FOLLOWED: Final = (ir.Copy, ir.Unary, ir.BoolOp, ir.Compare)
 _NONE: Final[Value] = frozenset({NONE})
 
 

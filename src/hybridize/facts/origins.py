@@ -184,7 +184,7 @@ def _trace(frame: Frame, slot: int, seen: set[tuple[int, int]], found: set[Root]
                 _trace(frame, part, seen, found)
         else:
             _trace(frame, instr.source, seen, found)
-    elif isinstance(instr, (ir.Refine, ir.Enter)):
+    elif isinstance(instr, (ir.Copy, ir.Enter)):
         _trace(frame, instr.source, seen, found)
     elif isinstance(instr, ir.Inplace):
         _trace(frame, instr.left, seen, found)

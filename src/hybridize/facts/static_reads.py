@@ -395,7 +395,7 @@ def _asks_each(frame: Frame, shape: int) -> bool:
             if isinstance(use, ir.Compare) and goes and use.operator in ("is", "is not") and use.left == slot:
                 return True
             builtin = isinstance(use, ir.Call) and use.function != slot and _is_builtin(frame, use.function)
-            if builtin or isinstance(use, (ir.Refine, ir.Iter, ir.Unpack)):
+            if builtin or isinstance(use, (ir.Copy, ir.Iter, ir.Unpack)):
                 todo += [(each, goes or isinstance(use, ir.Iter)) for each in written(use)]
     return False
 

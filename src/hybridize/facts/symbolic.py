@@ -8,7 +8,7 @@ too), and one bit for each parameter that it may come from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from hybridize.domain.calls import DIRECT
@@ -37,7 +37,7 @@ from hybridize.library.dialect import STATIC_QUESTIONS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import OPERATIONS, Code, Instr
-from hybridize.program.operands import arguments, hands_on, operands, written
+from hybridize.program.operands import arguments, by_operation, hands_on, operands, written
 
 OPERATION: Final = 1
 CLOSURE: Final = 2
@@ -94,8 +94,10 @@ def _is_array(obj: Obj) -> bool:
     return isinstance(obj, Tensor) and obj.kind == NDARRAY
 
 
-def keeps_tensors_out(frame: Frame, made: ir.Refine) -> bool:
+def keeps_tensors_out(frame: Frame, made: ir.Copy) -> bool:
     """Whether a test of a value's class lets numbers through, and no tensor: none comes here in a graph, either."""
+    if not isinstance(made, ir.Refine):
+        return False
     before, kept = frame.vals[made.source] or (), frame.vals[made.target] or ()
     asked = made.kind == "isinstance" and any(isinstance(o, Tensor) and o.kind == DENSE for o in before)
     return asked and bool(kept) and all(isinstance(o, (Lit, Prim)) for o in kept)
@@ -391,14 +393,7 @@ _TRANSFER: Final[dict[type[Instr], _Mask]] = {
 }
 
 
-def _transfers() -> Iterator[tuple[type[Instr], _Mask]]:
-    """Of each operation that may bring something symbolic into a slot, how: as the nearest of its groups does."""
-    for operation in OPERATIONS:
-        own = next((_TRANSFER[each] for each in operation.__mro__ if each in _TRANSFER), None)
-        if own is not None or hands_on(operation):
-            yield operation, own or Symbolic._hand_on
-
-
-TRANSFER: Final = dict(_transfers())
+#: Of each operation that may bring something symbolic into a slot, how.
+TRANSFER: Final = {**dict.fromkeys(filter(hands_on, OPERATIONS), Symbolic._hand_on), **by_operation(_TRANSFER)}
 #: What may bring something into a slot that is read before: another sweep has to follow.
 _LEADS_BACK: Final = (ir.Loop, ir.SetCell, ir.SetAttr, ir.Fill)

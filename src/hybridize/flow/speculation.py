@@ -214,7 +214,7 @@ class _SlotUses:
         for place, instr in enumerate(self.made.flat):
             if isinstance(instr, ir.Cell):
                 self.read.setdefault(instr.name, []).append(place)
-            elif isinstance(instr, ir.Refine):
+            elif isinstance(instr, ir.Copy):
                 self.moved.setdefault(instr.source, []).append(place)
             elif isinstance(instr, (ir.Binary, ir.Unary)):
                 for slot in operands(instr):

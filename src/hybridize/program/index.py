@@ -57,7 +57,7 @@ class Index:
     def original(self, slot: int) -> int:
         """The slot that the value in a slot was first in, copies of it passed over."""
         made = self.definitions.get(slot)
-        while isinstance(made, ir.Refine):
+        while isinstance(made, ir.Copy):
             slot = made.source
             made = self.definitions.get(slot)
         return slot

@@ -189,5 +189,15 @@ class Passing(ValueInstr):
 
 
 @record
+class Copy(Passing):
+    """Hands on what `source` holds."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def source(self) -> Slot: ...
+
+
+@record
 class Ending(Instr):
     """Control does not get behind it."""

@@ -19,6 +19,7 @@ from hybridize.program.instruction import Assignment as Assignment
 from hybridize.program.instruction import Block as Block
 from hybridize.program.instruction import Change as Change
 from hybridize.program.instruction import Computed as Computed
+from hybridize.program.instruction import Copy as Copy
 from hybridize.program.instruction import (
     Edge,
     Edges,
@@ -345,7 +346,7 @@ class Phi(Passing):
 
 
 @record
-class Refine(Passing):
+class Refine(Copy):
     """A value where a test holds, or not; `kind`: "truth", "none", "callable", "isinstance" or a pattern's "shape"."""
 
     source: Slot

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, TypeVar
 
 from hybridize.closure import closure
 from hybridize.program.instruction import Block, Instr
 from hybridize.program.ir import OPERATIONS, Call, Handler, Opaque, Passing, Phi
+
+T = TypeVar("T")
 
 
 def operands(instr: Instr | Handler) -> list[int]:
@@ -43,6 +45,12 @@ def blocks_of(instr: Instr | Handler) -> list[Block]:
 def members(group: type[Instr]) -> list[type[Instr]]:
     """The operations of a group, or the operation itself."""
     return [each for each in OPERATIONS if issubclass(each, group)]
+
+
+def by_operation(table: Mapping[type[Instr], T]) -> dict[type[Instr], T]:
+    """A table by operations and groups as one by operations: the nearest group of an operation counts."""
+    nearest = ((each, next((group for group in each.__mro__ if group in table), None)) for each in OPERATIONS)
+    return {operation: table[group] for operation, group in nearest if group is not None}
 
 
 def hands_on(operation: type) -> bool:
@@ -83,12 +91,9 @@ _HELD: Final[_Parts] = {
     "Joins": "i.{0}",
     "Handlers": "*[block for each in i.{0} for block in blocks_of(each)]",
 }
-#: Types of fields that hold nothing of this.
-OTHER_ROLES: Final = frozenset(
-    {"Position", "Mention", "Code", "str", "int", "bool", "range", "tuple[str, ...]", "tuple[str | None, ...]"}
-    | {"Shape | None"}
-)
-KNOWN_ROLES: Final = frozenset().union(_READ, _WRITTEN, _EXECUTED, _HELD, OTHER_ROLES)
+#: Roles that are none of this; what is no role (`program.instruction`) is data.
+_APART: Final = frozenset({"Position", "Mention"})
+KNOWN_ROLES: Final = frozenset().union(_READ, _WRITTEN, _EXECUTED, _HELD, _APART)
 
 
 def reader(operation: type) -> Callable[[list[Any], Any], Any]:

@@ -177,7 +177,7 @@ def _brought(index: Index, slot: int, edges: frozenset[int], *, whole: bool) -> 
             continue
         seen.add((slot, comes))
         made = index.definitions.get(slot)
-        if isinstance(made, ir.Refine):
+        if isinstance(made, ir.Copy):
             todo.append((made.source, comes))
         elif isinstance(made, ir.Phi):
             todo += [(each, comes or edge in edges) for edge, each in made.incoming]

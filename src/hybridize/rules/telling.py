@@ -155,7 +155,7 @@ def _asks_kind(frame: Frame, slot: int, depth: int) -> bool:
     if made is None or not depth:
         return False
     match made:
-        case ir.Refine():
+        case ir.Copy():
             return _asks_kind(frame, made.source, depth - 1)
         case ir.Unary():
             return _asks_kind(frame, made.operand, depth - 1)
@@ -181,6 +181,6 @@ def _is_read(frame: Frame, slot: int) -> bool:
     """Whether a slot holds a parameter, or what was read from somewhere: no choice between branches."""
     known = index_of(frame.code).definitions
     made = known.get(slot)
-    while isinstance(made, ir.Refine):
+    while isinstance(made, ir.Copy):
         made = known.get(made.source)
     return made is None or type(made) in _READ

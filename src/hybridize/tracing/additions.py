@@ -211,7 +211,7 @@ def _is_same(frame: Frame, slot: int, is_root: bool, depth: int = _DEPTH) -> boo
         case ir.Attr() if made.name in _STATIC:
             owner = frame.vals[made.owner] or _NO_VALUE
             return bool(owner) and all(isinstance(o, Tensor) for o in owner)
-        case ir.Refine():
+        case ir.Copy():
             return _is_same(frame, made.source, is_root, depth - 1)
         case ir.Item():
             index = frame.vals[made.index] or _NO_VALUE

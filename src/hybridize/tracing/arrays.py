@@ -132,7 +132,7 @@ class _Search:
             for owner in frame.vals[made.owner] or ():
                 if isinstance(owner, (Inst, LibInst)) and made.name in owner.fields:
                     self.found.setdefault(owner.fields[made.name], owner)
-        elif isinstance(made, ir.Refine):
+        elif isinstance(made, ir.Copy):
             self.trace(frame, made.source)
         elif isinstance(made, ir.Phi):
             for _, source in made.incoming:

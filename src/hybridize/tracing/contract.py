@@ -116,7 +116,7 @@ def _is_computed(effects: SideEffects, frame: Frame, slot: int, depth: int = _DE
         return all(_is_computed(effects, frame, each, depth - 1) for _, each in made.incoming)
     if isinstance(made, (ir.Operator, ir.Unary)):
         return all(_is_computed(effects, frame, each, depth - 1) for each in operands(made))
-    if isinstance(made, (ir.Item, ir.Unpack, ir.Refine)):
+    if isinstance(made, (ir.Item, ir.Unpack, ir.Copy)):
         return _is_computed(effects, frame, made.source, depth - 1)
     return False
 

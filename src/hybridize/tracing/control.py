@@ -132,7 +132,7 @@ class Control:
         return NONE_V in (self.view.value(made.left), self.view.value(made.right))
 
     def _made(self, made: Instr) -> int:
-        if isinstance(made, ir.Refine):
+        if isinstance(made, ir.Copy):
             return 0 if keeps_tensors_out(self.frame, made) else self.tensor(made.source)
         if isinstance(made, ir.Unary):
             return self.tensor(made.operand)
@@ -246,7 +246,7 @@ class Control:
             parts = (made.left, made.right)
         elif isinstance(made, ir.Unary):
             parts = (made.operand,)
-        elif isinstance(made, ir.Refine):
+        elif isinstance(made, ir.Copy):
             parts = (made.source,)
         elif isinstance(made, ir.BoolOp):
             parts = made.operands

@@ -73,7 +73,7 @@ def _from_operation(view: FrameView, slot: int, depth: int) -> Dims | None:
     made = view.definition(slot)
     if made is None or not depth or _is_set(view, slot):
         return None
-    if isinstance(made, ir.Refine):
+    if isinstance(made, ir.Copy):
         return unknown_dims(view, made.source, depth - 1)
     if isinstance(made, ir.Phi):  # of a loop or branch: one way to an unknown dim is enough
         found = [unknown_dims(view, s, depth - 1) for _, s in made.incoming]
@@ -363,7 +363,7 @@ def _measured(view: FrameView, slot: int, depth: int = _DEPTH) -> bool:
     made = view.definition(slot)
     if made is None or not depth:
         return False
-    if isinstance(made, (ir.Item, ir.Unpack, ir.Refine)):
+    if isinstance(made, (ir.Item, ir.Unpack, ir.Copy)):
         return _measured(view, made.source, depth - 1)
     if isinstance(made, ir.Operator):
         tensors = [s for s in operands(made) if has_tensor(view.value(s))]

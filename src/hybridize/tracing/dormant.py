@@ -141,6 +141,8 @@ class DormantView(FrameView):
                 return found
             case ir.Refine():
                 return self._narrowed(made, self._at(made.source, depth))
+            case ir.Copy():
+                return self._at(made.source, depth)
             case ir.Phi():
                 return _joined(self._at(slot, depth) for _, slot in made.incoming)
             case ir.Attr():

@@ -51,7 +51,7 @@ def _answer(frame: Frame, slot: int) -> bool | None:
         made = known.get(slot)
         if made is None:
             return None
-        if isinstance(made, ir.Refine):
+        if isinstance(made, ir.Copy):
             slot = made.source
         elif isinstance(made, ir.Unary) and made.operator == "not":
             slot, positive = made.operand, not positive

@@ -42,7 +42,7 @@ def _asked(code: Code, test: int) -> Iterator[int]:
                 todo += [instr.left, instr.right]
             case ir.Phi():  # of `and`, `or`
                 todo += [each for _, each in instr.incoming]
-            case ir.Refine():
+            case ir.Copy():
                 todo.append(instr.source)
             case ir.Unary():
                 todo.append(instr.operand)
@@ -92,7 +92,7 @@ def varies(frame: Frame, key: int, roots: Sequence[Frame], depth: int = _DEPTH) 
     if made is None:
         return _comes_in(frame, key, roots, depth)
     match made:
-        case ir.Refine():
+        case ir.Copy():
             return varies(frame, made.source, roots, depth - 1)
         case ir.Item() | ir.Unpack() if _is_shape(frame, made.source):
             every = frozenset(o for f in _same(frame, roots) for o in f.vals[key] or ())

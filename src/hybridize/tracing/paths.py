@@ -11,6 +11,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
+from hybridize.program.operands import by_operation
 from hybridize.records import dataclass
 from hybridize.tracing.opened import passed
 from hybridize.tracing.values import argument, uses
@@ -100,7 +101,7 @@ def _added(view: FrameView, slot: int) -> Iterator[int]:
                     yield from (each for each, _ in call.arguments[-1:])
 
 
-def _copied(_: FrameView, made: ir.Refine, __: int, keys: Keys) -> Steps:
+def _copied(_: FrameView, made: ir.Copy, __: int, keys: Keys) -> Steps:
     return [(made.source, keys)]
 
 
@@ -155,18 +156,16 @@ def _element(view: FrameView, slot: int, keys: Keys) -> Steps:
     return [(slot, keys)]
 
 
-_STEP: Final[Mapping[type[Instr], Callable[[FrameView, Any, int, Keys], Steps]]] = {
-    ir.Refine: _copied,
+_GROUPS: Final[Mapping[type[Instr], Callable[[FrameView, Any, int, Keys], Steps]]] = {
+    ir.Copy: _copied,
     ir.Phi: _joined,
-    ir.Tuple: _shown,
-    ir.List: _shown,
+    ir.Sequence: _shown,
     ir.Dict: _entries,
-    ir.Item: _item,
-    ir.Iter: _item,
-    ir.Unpack: _item,
+    ir.Part: _item,
     ir.Attr: _attribute,
     ir.Call: _called,
 }
+_STEP: Final = by_operation(_GROUPS)
 
 
 def _is_tensor(view: FrameView, slot: int) -> bool:

@@ -152,7 +152,7 @@ def _comes_from_member(view: FrameView, slot: int, depth: int) -> bool:
         return False
     if isinstance(made, ir.Attr):
         return made.name not in ("value", "name") and _all_enums(view.value(made.owner))
-    if isinstance(made, ir.Refine):
+    if isinstance(made, ir.Copy):
         return _is_member(view, made.source, depth - 1)
     if isinstance(made, ir.Phi):
         return any(_is_member(view, each, depth - 1) for _, each in made.incoming)

@@ -58,7 +58,7 @@ class Turn:
     def _made(self, made: Instr, slot: int) -> Value:
         if isinstance(made, ir.Unpack):
             return self._unpacked(made, slot)
-        if isinstance(made, ir.Refine):
+        if isinstance(made, ir.Copy):
             return self.value(made.source)
         if isinstance(made, ir.Phi):
             return self._joined(made)

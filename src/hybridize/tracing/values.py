@@ -198,7 +198,7 @@ def _taken(view: FrameView, slot: int, made: ir.Iter | ir.Unpack) -> int:
 
 def _parts(view: FrameView, made: Instr) -> list[int]:
     """The slots that a number comes from."""
-    if isinstance(made, ir.Refine):
+    if isinstance(made, ir.Copy):
         return [] if keeps_tensors_out(view.frame, made) else [made.source]
     if isinstance(made, ir.Operator) or (isinstance(made, ir.Compare) and made.operator in COMPARISONS):
         return [made.left, made.right]

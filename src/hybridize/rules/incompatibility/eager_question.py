@@ -31,24 +31,9 @@ _FUNCTIONS: Final = frozenset({"tf.get_static_value", _IS_SYMBOLIC}) | frozenset
 _REFERENCES: Final = tuple(f".{name}" for name in REFERENCES)
 _HASH: Final = "builtins.hash"
 #: What code that only works out a shape consists of, besides calls.
-_PLAIN: Final = frozenset(
-    {
-        ir.Attr,
-        ir.Item,
-        ir.Slice,
-        ir.Binary,
-        ir.Unary,
-        ir.Compare,
-        ir.List,
-        ir.Tuple,
-        ir.Refine,
-        ir.Global,
-        ir.Phi,
-        ir.If,
-        ir.BoolOp,
-        ir.Format,
-        ir.Raise,
-    }
+_PLAIN: Final = (
+    *(ir.Passing, ir.Attr, ir.Item, ir.Slice, ir.Binary, ir.Unary, ir.Compare, ir.BoolOp),
+    *(ir.Sequence, ir.Global, ir.If, ir.Format, ir.Raise),
 )
 #: What a check of an argument calls besides.
 _CHECKS: Final = ("tf.shape", "tf.rank", "tf.size", "tf.math.reduce_all", "tf.math.reduce_any", "tf.debugging.")
@@ -133,7 +118,7 @@ def _tells_shapes(view: FrameView, slot: int) -> bool:
 def _sets_shapes(view: FrameView, branch: ir.If) -> bool:
     """Whether the branches of a condition compute with shapes, set them, and leave nothing but messages behind."""
     for instr in instructions((*branch.then, *branch.orelse)):
-        if type(instr) not in _PLAIN and not (isinstance(instr, ir.Call) and _is_of_shapes(view, instr)):
+        if not isinstance(instr, _PLAIN) and not (isinstance(instr, ir.Call) and _is_of_shapes(view, instr)):
             return False
     ends = (branch.then_edge, branch.else_edge)
     joined = (phi for phi in index_of(view.code).of(ir.Phi) if any(edge in ends for edge, _ in phi.incoming))

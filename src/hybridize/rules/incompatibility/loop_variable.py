@@ -180,7 +180,7 @@ def _is(flow: Control, slot: int, head: int, depth: int) -> bool:
     if slot == head:
         return True
     made = flow.view.definition(slot) if depth < 4 else None
-    return isinstance(made, ir.Refine) and _is(flow, made.source, head, depth + 1)
+    return isinstance(made, ir.Copy) and _is(flow, made.source, head, depth + 1)
 
 
 def _assigned(view: FrameView, backs: list[int]) -> Iterator[int]:

@@ -86,7 +86,7 @@ def _dtype(view: FrameView, slot: int, depth: int) -> str | None:
         ):
             return "int64"  # how many elements a dataset has
         return None
-    if isinstance(made, ir.Refine):
+    if isinstance(made, ir.Copy):
         return _dtype(view, made.source, depth - 1)
     if isinstance(made, ir.Iter):
         return _counted(view, made)

@@ -79,7 +79,7 @@ def _is_parameter(view: FrameView, slot: int, seen: set[int]) -> bool:
     made = view.definition(slot)
     if made is None:
         return False
-    if isinstance(made, ir.Refine):
+    if isinstance(made, ir.Copy):
         return _is_parameter(view, made.source, seen)
     return isinstance(made, ir.Phi) and any(_is_parameter(view, source, seen) for _, source in made.incoming)
 

@@ -202,7 +202,7 @@ def _iterated(frame: Frame, slot: int) -> int:
         made = definitions(frame.code).get(slot)
         if made is None:
             return slot
-        if isinstance(made, ir.Refine):
+        if isinstance(made, ir.Copy):
             slot = made.source
         elif isinstance(made, ir.Call):
             func = definitions(frame.code).get(made.function)

@@ -98,7 +98,7 @@ def _is_in_range(frame: Frame, slot: int) -> bool:
         made = known.get(slot)
         if made is None:
             return False
-        if isinstance(made, (ir.Refine, ir.Item, ir.Unpack, ir.Attr)):
+        if isinstance(made, (ir.Copy, ir.Item, ir.Unpack, ir.Attr)):
             slot = made.owner if isinstance(made, ir.Attr) else made.source
             continue
         if not isinstance(made, ir.Call):

@@ -63,7 +63,7 @@ def _from_keras(project: ProjectView, frame: Frame, slot: int) -> bool:
         if instr is None:
             return _stored_from_keras(project, frame, slot)
         match instr:
-            case ir.Refine() | ir.Item() | ir.Iter():
+            case ir.Copy() | ir.Item() | ir.Iter():
                 slot = instr.source
             case ir.Global():
                 return _stored_from_keras(project, frame, slot, instr.name)

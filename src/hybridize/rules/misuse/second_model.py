@@ -161,7 +161,7 @@ def _maker(caller: Frame, slot: int) -> Instr | None:
     if isinstance(made, ir.Global) and caller.code.is_module:
         written = [i for i in index_of(caller.code).of(ir.SetGlobal) if i.name == made.name]
         return _maker(caller, written[0].value) if len(written) == 1 and written[0].value != slot else made
-    if isinstance(made, ir.Refine):
+    if isinstance(made, ir.Copy):
         return _maker(caller, made.source)
     if isinstance(made, ir.Unpack) and made.star < 0:
         display = definitions(caller.code).get(made.source)
