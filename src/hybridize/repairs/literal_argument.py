@@ -34,11 +34,12 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     file = bench.file(code.path)
     if sites is None or file is None:
         raise NotOffered("not all calls of the function are known")
-    dtype, within = Uses(bench, file, own, param.name, whole=kinds == {"int"}).answer()
+    uses = Uses(bench, file, own, param.name, whole=kinds == {"int"})
+    dtype, within = uses.answer()
     edits = [_wrapped(bench, site, pos, code, cause.parameter, dtype) for site, pos in sites]
     doubt = f"`{param.name}` is a tensor in the function then, with the arithmetic of {dtype} and not of Python"
     said = f"calls pass `{param.name}` as a tensor"
-    yield Change(tuple(dict.fromkeys([*edits, *within])), said, doubt)
+    yield Change(tuple(dict.fromkeys([*edits, *within])), said, None if uses.is_same(dtype) else doubt)
 
 
 def _wrapped(bench: Bench, site: Code, pos: int, callee: Code, index: int, dtype: str) -> TextEdit:
@@ -69,7 +70,9 @@ REPAIR = Repair(
 `train_step(x, step)` becomes `train_step(x, tf.constant(step, dtype=tf.int32))` at every call, where the function asks
 nothing of the number that a tensor cannot answer. Integers become int32 and floats float32, as TensorFlow makes them,
 or what the tensors are that they are combined with.""",
-    safety="Never safe: inside of the function the arithmetic is that of the tensor's dtype, and not Python's.",
+    safety="""Safe where the number is nothing but an operand of tensors of one floating dtype (`rate * gradient`):
+TensorFlow makes the same tensor of it. Else the arithmetic inside of the function is that of the tensor's dtype, and
+not Python's.""",
     propose=propose,
     examples=(
         RepairExample(

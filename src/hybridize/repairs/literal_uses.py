@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 from hybridize.domain.objects import Tensor, Value
+from hybridize.domain.tensors import DENSE, VARIABLE
 from hybridize.library.dialect import ASSIGNS
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -69,6 +70,8 @@ class Uses:
     _dtypes: set[str] = field(default_factory=set)  # of the tensors that it meets as a number of any dtype
     _floats: list[ast.Name] = field(default_factory=list)  # the uses that must be floats, where the number is whole
     _whole_uses: int = 0  # those that must stay whole
+    _arrays: bool = False  # whether it meets what is no tensor of TensorFlow's
+    _plain: set[ast.Name] = field(default_factory=set)  # those that TensorFlow itself makes the same tensor of
     _edits: list[TextEdit] = field(default_factory=list)
 
     def answer(self) -> tuple[str, list[TextEdit]]:
@@ -92,6 +95,12 @@ class Uses:
         dtype = met or "float32"
         casts = [self.file.replace(use, f"{tf}.cast({self.name}, {tf}.{dtype})") for use in self._floats]
         return "int32", [*self._edits, *casts]
+
+    def is_same(self, dtype: str) -> bool:
+        """Whether every use makes at once the very tensor of a dtype of the number that a call passes."""
+        uses = [use for use in _reads(self.own, self.name) if use.lineno >= self.own.body[0].lineno]
+        same = self._dtypes == {dtype} and not self._arrays and not self._edits
+        return bool(uses) and same and self._plain.issuperset(uses)
 
     def _follow(self, use: ast.expr, origin: ast.Name, *, whole: bool) -> None:
         """Follows a number, or what is computed of it and constants, to what takes it."""
@@ -118,7 +127,7 @@ class Uses:
             case ast.Subscript() | ast.Slice() | ast.Tuple() if whole and self._is_index(parent, use):
                 return self._stays(origin)
             case ast.AugAssign(value=value) if value is use and isinstance(parent.op, _ARITHMETIC):
-                return self._meets(self._target_dtype(parent), origin, whole=whole)
+                return self._meets(self._target_dtype(parent), use, origin, whole=whole)
             case ast.Assign(targets=[ast.Name(id=name)]) if parent.value is use:
                 return self._named(parent, name, origin, whole=whole)
         raise self._refused()
@@ -130,11 +139,13 @@ class Uses:
         """A use that wants the number as it is: shown, or as a place or size."""
         self._whole_uses += self.whole and origin not in self._floats
 
-    def _meets(self, dtypes: set[str] | None, origin: ast.Name, *, whole: bool) -> None:
+    def _meets(self, dtypes: set[str] | None, use: ast.expr, origin: ast.Name, *, whole: bool) -> None:
         """A use that meets tensors of some dtypes, as a number of any kind."""
         if not dtypes:
             raise self._refused()
         self._dtypes |= dtypes
+        if use is origin and all(d.startswith(("float", "bfloat")) for d in dtypes):
+            self._plain.add(origin)
         if self.whole and whole and any(d.startswith(("float", "bfloat")) for d in dtypes):
             self._floating(origin)
 
@@ -145,7 +156,7 @@ class Uses:
     def _operand(self, parent: ast.BinOp, use: ast.expr, origin: ast.Name, *, whole: bool) -> None:
         other = parent.right if parent.left is use else parent.left
         if not all(_is_number(n, self.name, whole=False) for n in walk(other)):
-            self._meets(self._dtype_of(other), origin, whole=whole)
+            self._meets(self._dtype_of(other), use, origin, whole=whole)
             return
         if whole and not (all(_is_number(n, self.name, whole=True) for n in walk(other)) and _is_whole(parent)):
             if not isinstance(parent.op, (*_WHOLE, ast.Div, ast.Pow)):
@@ -169,7 +180,7 @@ class Uses:
                 self._floating(origin)
             return None
         if last in ASSIGNS and isinstance(call.func, ast.Attribute) and place == 0:
-            return self._meets(self._dtype_of(call.func.value), origin, whole=whole)
+            return self._meets(self._dtype_of(call.func.value), use, origin, whole=whole)
         if last in LEVELS and any("logging." in each for each in self.bench.names(self.file, call)):
             return self._stays(origin)  # a message becomes `tf.print`
         if tf is None or not name.startswith(f"{tf}."):
@@ -193,7 +204,7 @@ class Uses:
             if whole and any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in walk(other)):
                 self._floating(origin)
             elif not all(_is_number(n, self.name, whole=False) for n in walk(other)):
-                self._meets(self._dtype_of(other), origin, whole=whole)
+                self._meets(self._dtype_of(other), call, origin, whole=whole)
 
     def _extreme(self, call: ast.Call, use: ast.expr, origin: ast.Name, *, whole: bool) -> None:
         """`min(1.0, number)`, which Python decides at once: TensorFlow's function with the same meaning."""
@@ -263,6 +274,7 @@ class Uses:
 
     def _known(self, met: Value, *, known: bool) -> set[str] | None:
         found = {o.dtype for o in met if isinstance(o, Tensor)}
+        self._arrays |= any(isinstance(o, Tensor) and o.kind not in (DENSE, VARIABLE) for o in met)
         if not met or not all(isinstance(o, Tensor) for o in met) or (known and (len(found) != 1 or None in found)):
             return None
         return {str(d) for d in found}
