@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from hybridize.records import dataclass, replace
 from hybridize.repairs.edits import TextEdit
-from hybridize.repairs.flow_of_names import bound_by, forbidden, reads, used_later
+from hybridize.repairs.flow_of_names import bound_by, forbidden, is_bound_by, reads, used_later
 from hybridize.repairs.model import NotOffered
 from hybridize.repairs.names import bound_in, scopes_around
 from hybridize.repairs.printing import laid_out
@@ -154,26 +154,16 @@ def _forgotten(part: Part, own: Collection[str]) -> tuple[set[str], list[TextEdi
     kept: set[str] = set()
     gone: list[TextEdit] = []
     for node in (n for n in walk(part.scope) if isinstance(n, ast.Delete)):
-        names = {t.id for t in node.targets if isinstance(t, ast.Name) and not _is_of_others(part, node, t.id)}
-        if not names & set(own):
+        targets = [t for t in node.targets if isinstance(t, ast.Name) and t.id in own]
+        names = {t.id for t in targets if is_bound_by(part.file, part.scope, part.block, t)}
+        if not names:
             continue
         edit = part.file.whole_lines(node)
-        if edit is None or len(names & set(own)) < len(node.targets) or len(part.file.block(node)) == 1:
-            kept |= names & set(own)
+        if edit is None or len(names) < len(node.targets) or len(part.file.block(node)) == 1:
+            kept |= names
         else:
             gone.append(edit)
     return kept, gone
-
-
-def _is_of_others(part: Part, node: ast.Delete, name: str) -> bool:
-    """Whether a `del` comes before the part, or right behind a statement of its own block that binds the name anew."""
-    file, first = part.file, part.block[0]
-    loops = [loop for loop in file.loops_around(first) if _below(loop, part.scope, file)]
-    if end(node) <= start(loops[-1] if loops else first):
-        return True
-    block = file.block(node)
-    between = [s for s in block[: block.index(node)] if start(s) > end(part.block[-1])]
-    return any(name in bound_by([s]) for s in between)
 
 
 def _is_bound_before(part: Part, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence
 
 from hybridize.records import dataclass
@@ -123,30 +124,35 @@ def used_later(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt], name
 
     What only forgets them (`del tape`) does not read them.
     """
-    first, last = start(block[0]), end(block[-1])
-    loop: ast.AST | None = None  # the outermost around the block
-    for each in file.around(block[0]):
-        if each is scope:
-            break
-        loop = each if isinstance(each, (ast.For, ast.While)) else loop
-    early = start(loop) if loop is not None else first
+    loop = _outermost(file, scope, block)
     found = dict.fromkeys(names & file.hidden)
     for node in walk(scope):
         if not isinstance(node, ast.Name) or node.id not in names:
             continue
         if isinstance(node.ctx, ast.Del) or (isinstance(node.ctx, ast.Store) and not _is_updated(file, node)):
             continue
-        place = start(node)
-        if first <= place < last or (place < early and not _is_delayed(file, node, scope)):
-            continue
-        if _is_other(file, node, scope) or _is_bound_anew(file, scope, node, block, early):
-            continue
-        found[node.id] = None
+        if not start(block[0]) <= start(node) < end(block[-1]) and is_bound_by(file, scope, block, node):
+            found[node.id] = None
     if loop is not None:  # what a round reads of the one before, if nothing in front binds it anew
         around = file.block(block[0])
         anew = reads(around[: around.index(block[0])]).surely
         found.update(dict.fromkeys((reads(block).needed & names) - anew))
     return sorted(found)
+
+
+def is_bound_by(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt], node: ast.Name) -> bool:
+    """Whether a use of a name, in a scope, may be of what a block of the scope has bound it to."""
+    loop = _outermost(file, scope, block)
+    early = start(loop if loop is not None else block[0])
+    if start(node) < early and not _is_delayed(file, node, scope):
+        return False
+    return not _is_other(file, node, scope) and not _is_bound_anew(file, scope, node, block, early)
+
+
+def _outermost(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt]) -> ast.AST | None:
+    """The outermost loop of a scope that is around a block, if there is one."""
+    around = itertools.takewhile(lambda each: each is not scope, file.around(block[0]))
+    return next((n for n in reversed([*around]) if isinstance(n, (ast.For, ast.While))), None)
 
 
 def _is_updated(file: SourceFile, node: ast.Name) -> bool:
@@ -182,6 +188,10 @@ def _is_bound_anew(
         apart = not (start(outer) <= first and last <= end(outer))
         if isinstance(outer, ast.For) and apart and node.id in _stores(outer.target):
             return True
+        if isinstance(outer, ast.With) and apart and start(node) >= start(outer.body[0]):
+            opened = [item.optional_vars for item in outer.items if item.optional_vars is not None]
+            if node.id in frozenset().union(*map(_stores, opened)):
+                return True
     since = last if start(node) >= last else early
     writes = [
         file.statement(each)

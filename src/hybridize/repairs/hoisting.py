@@ -32,11 +32,11 @@ class Early:
         lines: list[tuple[Place, str]] = []
         taken: set[str] = set()
         for statement in self.whole:
-            gone = file.whole_lines(statement)
+            gone = file.whole_lines(statement, comment=True)
             if gone is None:
                 return None
             edits.append(gone)
-            lines.append((start(statement), file.source(statement)))
+            lines.append((start(statement), file.with_comment(statement)))
         for node in self.inner:
             name = file.fresh(wanted, taken)
             taken.add(name)

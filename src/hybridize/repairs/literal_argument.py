@@ -39,7 +39,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         dtype, within = uses.answer()
         edits += [*(_wrapped(bench, site, pos, code, index, dtype) for site, pos in sites), *within]
         said.append(f"`{name}` as a tensor")
-        if not uses.are_exact():
+        if not uses.are_same():
             doubts.append(
                 f"`{name}` is a tensor in the function then, with the arithmetic of {dtype} and not of Python"
             )
@@ -108,9 +108,10 @@ REPAIR = Repair(
 nothing of the number that a tensor cannot answer. Integers become int32 and floats float32, as TensorFlow makes them,
 or what the tensors are that they are combined with. What is hybrid already, and pays but for that, keeps its
 decorator.""",
-    safety="""Safe where a graph, of which nothing else is told, and in which nothing else is that tracing alters, gives
-the number to a tensor (`loss * weight`), to `tf.cast`, or as the step of a summary, as it is: that is the same to the
-last digit. Else inside of the function the arithmetic is that of the tensor's dtype, and not Python's.""",
+    safety="""Safe where the function gives the number as it is to tensors of one floating dtype (`loss * weight`), to
+`tf.cast`, or to a summary as its step: TensorFlow makes the same tensor of it. Of a graph nothing else may be told
+then, and nothing else that tracing alters may be in it. Else the arithmetic inside of the function is that of the
+tensor's dtype, and not Python's.""",
     propose=propose,
     examples=(
         RepairExample(

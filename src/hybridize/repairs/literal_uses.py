@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 from hybridize.domain.objects import Tensor, Value
+from hybridize.domain.tensors import DENSE, VARIABLE
 from hybridize.library.dialect import ASSIGNS
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -69,6 +70,8 @@ class Uses:
     _dtypes: set[str] = field(default_factory=set)  # of the tensors that it meets as a number of any dtype
     _floats: list[ast.Name] = field(default_factory=list)  # the uses that must be floats, where the number is whole
     _whole_uses: int = 0  # those that must stay whole
+    _arrays: bool = False  # whether it meets what is no tensor of TensorFlow's
+    _plain: set[ast.Name] = field(default_factory=set)  # those that TensorFlow itself makes the same tensor of
     _edits: list[TextEdit] = field(default_factory=list)
 
     def answer(self) -> tuple[str, list[TextEdit]]:
@@ -93,18 +96,17 @@ class Uses:
         casts = [self.file.replace(use, f"{tf}.cast({self.name}, {tf}.{dtype})") for use in self._floats]
         return "int32", [*self._edits, *casts]
 
-    def are_exact(self) -> bool:
-        """Whether the uses are such that a tensor does what the number does, to the last digit.
+    def are_same(self) -> bool:
+        """Whether every use makes at once the very tensor of the number that a call passes.
 
-        It meets a tensor of whose dtype it becomes, by itself, or is the step of a summary, or cast.
+        It meets tensors of a floating dtype by itself, or is cast, or the step of a summary. To be asked after `answer`.
         """
         uses = [use for use in _reads(self.own, self.name) if use.lineno >= self.own.body[0].lineno]
-        return all(map(self._is_exact, uses))
+        plain = all(use in self._plain or self._is_taken(use) for use in uses)
+        return bool(uses) and plain and not self._arrays and not self._edits
 
-    def _is_exact(self, use: ast.Name) -> bool:
+    def _is_taken(self, use: ast.Name) -> bool:
         match self.file.parents[use]:
-            case ast.BinOp(left=left, right=right, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
-                return bool(self._dtype_of(right if left is use else left))
             case ast.keyword(arg="step"):
                 return True
             case ast.Call(func=func, args=[first, *_]) if first is use:
@@ -136,7 +138,7 @@ class Uses:
             case ast.Subscript() | ast.Slice() | ast.Tuple() if whole and self._is_index(parent, use):
                 return self._stays(origin)
             case ast.AugAssign(value=value) if value is use and isinstance(parent.op, _ARITHMETIC):
-                return self._meets(self._target_dtype(parent), origin, whole=whole)
+                return self._meets(self._target_dtype(parent), use, origin, whole=whole)
             case ast.Assign(targets=[ast.Name(id=name)]) if parent.value is use:
                 return self._named(parent, name, origin, whole=whole)
         raise self._refused()
@@ -148,11 +150,13 @@ class Uses:
         """A use that wants the number as it is: shown, or as a place or size."""
         self._whole_uses += self.whole and origin not in self._floats
 
-    def _meets(self, dtypes: set[str] | None, origin: ast.Name, *, whole: bool) -> None:
+    def _meets(self, dtypes: set[str] | None, use: ast.expr, origin: ast.Name, *, whole: bool) -> None:
         """A use that meets tensors of some dtypes, as a number of any kind."""
         if not dtypes:
             raise self._refused()
         self._dtypes |= dtypes
+        if use is origin and all(d.startswith(("float", "bfloat")) for d in dtypes):
+            self._plain.add(origin)
         if self.whole and whole and any(d.startswith(("float", "bfloat")) for d in dtypes):
             self._floating(origin)
 
@@ -163,7 +167,7 @@ class Uses:
     def _operand(self, parent: ast.BinOp, use: ast.expr, origin: ast.Name, *, whole: bool) -> None:
         other = parent.right if parent.left is use else parent.left
         if not all(_is_number(n, self.name, whole=False) for n in walk(other)):
-            self._meets(self._dtype_of(other), origin, whole=whole)
+            self._meets(self._dtype_of(other), use, origin, whole=whole)
             return
         if whole and not (all(_is_number(n, self.name, whole=True) for n in walk(other)) and _is_whole(parent)):
             if not isinstance(parent.op, (*_WHOLE, ast.Div, ast.Pow)):
@@ -187,7 +191,7 @@ class Uses:
                 self._floating(origin)
             return None
         if last in ASSIGNS and isinstance(call.func, ast.Attribute) and place == 0:
-            return self._meets(self._dtype_of(call.func.value), origin, whole=whole)
+            return self._meets(self._dtype_of(call.func.value), use, origin, whole=whole)
         if last in LEVELS and any("logging." in each for each in self.bench.names(self.file, call)):
             return self._stays(origin)  # a message becomes `tf.print`
         if tf is None or not name.startswith(f"{tf}."):
@@ -211,7 +215,7 @@ class Uses:
             if whole and any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in walk(other)):
                 self._floating(origin)
             elif not all(_is_number(n, self.name, whole=False) for n in walk(other)):
-                self._meets(self._dtype_of(other), origin, whole=whole)
+                self._meets(self._dtype_of(other), call, origin, whole=whole)
 
     def _extreme(self, call: ast.Call, use: ast.expr, origin: ast.Name, *, whole: bool) -> None:
         """`min(1.0, number)`, which Python decides at once: TensorFlow's function with the same meaning."""
@@ -281,6 +285,7 @@ class Uses:
 
     def _known(self, met: Value, *, known: bool) -> set[str] | None:
         found = {o.dtype for o in met if isinstance(o, Tensor)}
+        self._arrays |= any(isinstance(o, Tensor) and o.kind not in (DENSE, VARIABLE) for o in met)
         if not met or not all(isinstance(o, Tensor) for o in met) or (known and (len(found) != 1 or None in found)):
             return None
         return {str(d) for d in found}

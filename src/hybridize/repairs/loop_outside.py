@@ -11,8 +11,9 @@ import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hybridize.domain.objects import Bound, Func, Inst, Lib, Unknown, Value
+from hybridize.library.registry import normalize
 from hybridize.program.ir import Code
-from hybridize.records import dataclass, replace
+from hybridize.records import dataclass, field, replace
 from hybridize.repairs.bench import NOTHING, Bench, numbers
 from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.flow_of_names import bound_by, reads
@@ -25,7 +26,12 @@ from hybridize.tracing.views import position_of
 
 _BUILTINS = frozenset({"min", "max", "abs", "round", "int", "float"})
 _PURE = (ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Call, ast.Attribute)
-_PARTS = (ast.operator, ast.unaryop, ast.cmpop, ast.boolop, ast.expr_context)
+_PARTS = (ast.operator, ast.unaryop, ast.cmpop, ast.boolop, ast.expr_context, ast.keyword)
+#: Functions of TensorFlow that make tensors of Python numbers, and do nothing else.
+_OF_NUMBERS = {f"tf.math.{name}" for name in "abs cos exp log maximum minimum pow sin sqrt square tanh".split()} | {
+    "tf.cast",
+    "tf.constant",
+}
 _APART = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 #: Effects that depend on when they happen.
 _WHEN = frozenset({"random", "clock", "state"})
@@ -53,14 +59,15 @@ class Outside:
 class Mover:
     """Moves what Python keeps out of some statements of a loop.
 
-    `counters` are its names that hold varying numbers, `draws` the positions of draws that a graph would not make.
+    `counters` are its names that hold varying numbers, `draws` the positions of draws that a graph would not make, with
+    what a function reads that does so.
     """
 
     bench: Bench
     file: SourceFile
     code: Code
     counters: frozenset[str]
-    draws: Collection[int] = ()
+    draws: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
     def move(self, block: Sequence[ast.stmt], blocked: Collection[int], work: Mapping[int, float]) -> Outside | None:
         """The file without what stands in the way of a step; None where nothing of it can be moved."""
@@ -79,18 +86,18 @@ class Mover:
         texts = {self.file.source(node): node for node in found}
         names = self._named(texts)
         edits = [*moved[0], *(self._replaced(node, names[self.file.source(node)]) for node in found)]
-        gone = [self.file.whole_lines(s) for s in (*front, *later.late)]
-        indent = self.file.indentation(block[0])
-        if indent is None or None in gone:
+        gone = [self.file.whole_lines(s, comment=True) for s in (*front, *later.late)]
+        indent, behind = self.file.indentation(block[0]), self.file.behind(block[-1])
+        if indent is None or behind is None or None in gone:
             return None
         edits += [each for each in gone if each is not None]
-        first, last, column = block[0].lineno, *self.file.end_with_comment(block[-1])
-        lines = [self.file.source(s) for s in front] + [f"{name} = {text}" for text, name in names.items()]
+        first, last = block[0].lineno, behind[0]
+        lines = [self.file.with_comment(s) for s in front] + [f"{name} = {text}" for text, name in names.items()]
         lines += [text for _, text in moved[1]]
         ahead = "".join(f"{indent}{line}\n" for line in lines)
         after = "".join(f"\n{indent}{line}" for line in self.file.dedented(later.late))
         edits.append(TextEdit(self.file.path, (first, 0), (first, 0), ahead))
-        edits.append(TextEdit(self.file.path, (last, column), (last, column), after))
+        edits.append(TextEdit(self.file.path, behind, behind, after))
         text = applied(self.file.lines, edits)
         file = self.file.with_text(text, last)
         body = found_again(self.file, block[0], file)
@@ -118,17 +125,25 @@ class Mover:
         bound = bound_by(statements)
 
         def is_drawn(node: ast.expr) -> bool:
+            drawn = [n for n in walk(node) if isinstance(n, ast.Call) and self._draws(n)]
+            read = names_in(node).union(*(self.draws[position_of(n)] for n in drawn))
+            makers = {n.func.id for n in drawn if isinstance(n.func, ast.Name)}
             return (
-                any(self._draws(n) for n in walk(node))
+                bool(drawn)
                 and not any(isinstance(n, _APART) for n in walk(node))
-                and not names_in(node) & bound
-                and all(is_fixed(self.value(place)) for place in places(node, self.value))
+                and not read & bound
+                and all(is_fixed(self.value(place)) for place in places(node, self.value) - makers)
             )
 
         found = early(statements, is_drawn)
         inside = {n for e in (*(s.value for s in found.whole), *found.inner) for n in walk(e)}
         others = (n for s in block for n in walk(s) if n not in inside)
         return Early() if any(map(self._draws, others)) else found
+
+    def draws_early(self, block: Sequence[ast.stmt], late: Collection[ast.stmt]) -> bool:
+        """Whether all that a step draws, if it does, can come in front."""
+        drawn = self._drawn(block, late)
+        return bool(drawn.whole or drawn.inner) or not any(self._draws(n) for s in block for n in walk(s))
 
     def _draws(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Call) and position_of(node) in self.draws
@@ -153,7 +168,14 @@ class Mover:
 
     def _is_number(self, node: ast.expr, varying: Collection[str]) -> bool:
         """Whether an expression computes a Python number of nothing but numbers, a varying one among them."""
-        return bool(names_in(node) & set(varying)) and all(self._is_pure(each) for each in walk(node))
+        if not names_in(node) & set(varying) or not all(self._is_pure(each) for each in walk(node)):
+            return False
+        # A truth value that is a tensor stays where it is: there Python may decide by it.
+        decides = any(isinstance(each, (ast.Compare, ast.BoolOp, ast.IfExp, ast.Not)) for each in walk(node))
+        return not decides or not any(self._is_of_tensorflow(each) for each in walk(node))
+
+    def _is_of_tensorflow(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and any(map(_makes_tensor, self.bench.names(self.file, node)))
 
     def _is_pure(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Name):
@@ -161,12 +183,18 @@ class Mover:
             return bool(numbers(value)) or node.id in _BUILTINS or all(isinstance(o, Lib) for o in value)
         if isinstance(node, ast.Call):
             named = self.bench.names(self.file, node)
-            return bool(named) and all(_is_plain(name) for name in named) and not node.keywords
+            return (
+                bool(named) and all(_is_plain(name) for name in named) and all(k.arg == "dtype" for k in node.keywords)
+            )
         if isinstance(node, ast.Constant):
             return isinstance(node.value, (int, float))
         if isinstance(node, ast.Attribute):
-            return isinstance(node.value, ast.Name) and node.value.id == "math"
+            return isinstance(node.value, ast.Name) and self._is_library(node.value.id)
         return isinstance(node, (*_PURE, *_PARTS))
+
+    def _is_library(self, name: str) -> bool:
+        value = self.value(name)
+        return name == "math" or (bool(value) and all(isinstance(o, Lib) for o in value))
 
     def _expressions(
         self, block: Sequence[ast.stmt], moved: Collection[ast.AST], varying: frozenset[str]
@@ -247,8 +275,12 @@ def _may_fail(node: ast.expr) -> bool:
     )
 
 
+def _makes_tensor(name: str) -> bool:
+    return normalize(name) in _OF_NUMBERS
+
+
 def _is_plain(name: str) -> bool:
-    return name.startswith("math.") or name.removeprefix("builtins.") in _BUILTINS
+    return name.startswith("math.") or name.removeprefix("builtins.") in _BUILTINS or _makes_tensor(name)
 
 
 def _builtin(name: str) -> Value:

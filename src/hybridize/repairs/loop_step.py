@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hybridize.domain.objects import Inst, LibInst, Obj, Tensor
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.program.ir import Code
 from hybridize.records import replace
 from hybridize.repairs.bench import Bench
+from hybridize.repairs.drawing import draws_in
 from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.extraction import Part, beside, extract, in_front
 from hybridize.repairs.flow_of_names import reads
@@ -17,7 +18,7 @@ from hybridize.repairs.loop_behind import Behind, flat, is_tape
 from hybridize.repairs.loop_outside import Mover, Outside
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.names import bound_in, names_in
-from hybridize.repairs.parts import draws_in, eager_lines, lines_of_effects, lines_of_stuck, runs, stays, work_by_line
+from hybridize.repairs.parts import eager_lines, lines_of_effects, lines_of_stuck, runs, stays, work_by_line
 from hybridize.repairs.step_parts import divided
 from hybridize.repairs.text import FunctionNode, SourceFile, applied, difference, end, start
 from hybridize.repairs.unchanged import doubts
@@ -155,34 +156,59 @@ def _step(bench: Bench, file: SourceFile, code: Code, body: list[ast.stmt], firs
     Where counters or effects stand among them, the file without these: in front of the step, or behind it.
     """
     loops = list(file.loops_around(body[0]))
-    effects = lines_of_effects(bench, code, loops[0].lineno, end(loops[0])[0]) | eager_lines(body)
     draws = draws_in(bench, code)
-    effects |= lines_of_stuck(bench, code) | {position >> 16 for position in draws}
     counters = frozenset().union(*map(_counters, loops))
+    mover = Mover(bench, file, code, counters, draws)
+    stuck = lines_of_effects(bench, code, loops[0].lineno, end(loops[0])[0], draws) | eager_lines(body, mover.value)
+    stuck |= lines_of_stuck(bench, code, draws)
+    effects = stuck | {position >> 16 for position in draws}
     uses = {n.lineno for s in body for n in walk(s) if isinstance(n, ast.Name) and n.id in counters}
     work = work_by_line(bench, code)
     block = _run(body, effects | uses, work, first, last)
     if block is not None:
         return Outside(file, block)
     inside = set(range(first, last + 1))
-    block = _run(body, (effects - _of_tapes(body, inside)) | (uses - inside), work, first, last)
-    if block is None:
-        block = tuple(s for s in body if s.lineno >= first and end(s)[0] <= last)
-    mover = Mover(bench, file, code, counters, draws)
+    joint = {line for s in body if is_tape(s) for line in range(s.lineno, end(s)[0] + 1)} | inside
+    found = [
+        _run(body, (effects - _of_tapes(body, lines)) | (uses - lines), work, first, last) for lines in (joint, inside)
+    ]
+    block = found[1] or tuple(s for s in body if s.lineno >= first and end(s)[0] <= last)
+    for each in dict.fromkeys((found[0] or block, block)):  # with the steps beside it, or else alone
+        whole = _whole(mover, each, stuck, effects, work)
+        if whole is not None:
+            return whole
 
     def wait(some: Sequence[ast.stmt], gradients: Sequence[ast.stmt] = ()) -> Behind:
         return mover.behind(some, effects | uses, work, gradients)
 
     later = wait(block)
-    stuck = any(s not in later.late and stays(s, effects) for s in flat(block))
-    parts = divided(file, block, effects, work, wait, unasked=True) if stuck or later.asked else None
-    if parts is not None and not stuck and (not parts.back or _names(*parts.front, *parts.back) & counters):
+    amid = any(s not in later.late and stays(s, effects) for s in flat(block))
+    parts = divided(file, block, effects, work, wait, unasked=True) if amid or later.asked else None
+    if parts is not None and not amid and (not parts.back or _names(*parts.front, *parts.back) & counters):
         parts = None  # what is asked after the update costs less, and numbers of counters would have to come in front
-    elif parts is None and stuck:
+    elif parts is None and amid:
         parts = divided(file, block, effects, work, wait)
     if parts is not None:
         return Outside(parts.file, parts.front, parts.asked, parts.back, interrupted=True)
     return mover.move(block, effects | uses, work) or Outside(file, block)
+
+
+def _whole(
+    mover: Mover,
+    block: tuple[ast.stmt, ...],
+    stuck: Collection[int],
+    effects: Collection[int],
+    work: Mapping[int, float],
+) -> Outside | None:
+    """The step, its update included, where what cannot be in a graph comes in front or behind and nobody can tell.
+
+    `stuck` are the lines that cannot be in a graph but for what they draw.
+    """
+    moved, later = mover.move(block, effects, work), mover.behind(block, effects, work)
+    if moved is None or moved.shuffled or later.asked or _names(*moved.block) & mover.counters:
+        return None
+    left = [s for s in flat(block) if s not in later.late]
+    return moved if mover.draws_early(block, later.late) and not any(stays(s, stuck) for s in left) else None
 
 
 def _names(*block: ast.stmt) -> set[str]:
@@ -216,8 +242,10 @@ whatever else is bound once before stay variables from outside. Each loop of a f
 in a loop, too. In functions that are called again and again the step becomes a function beside them, where it works on
 what they are given.
 
-Python numbers that come of loop counters (`0.99 ** epoch`, `i < 10`) are computed in front of the step and passed, and
-so are random numbers that a graph would not draw, of NumPy or by the global seed alone. What only shows, counts, saves
+Python numbers that come of loop counters (`0.99 ** epoch`, `i < 10`), or the tensors that TensorFlow makes of them, are
+computed in front of the step and passed, and so are random numbers that a graph would not draw, of NumPy or by the
+global seed alone, by a function that does nothing else, too. Steps that stand behind one another (of a generator and a
+discriminator) become one where that hinders none. What only shows, counts, saves
 or collects comes behind the step, wherever it stands in it. Where Python decides amid the step (`if np.isnan(loss):
 continue`, an update every fourth time), or asks for something that the update changes (`print(w.numpy())`), it becomes
 two: what comes before, with the gradients, and the update.""",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from hybridize.domain.calls import NOT_TRACED
-from hybridize.domain.objects import Heap
+from hybridize.domain.objects import Heap, Value
 from hybridize.domain.words import NUMBERS
 from hybridize.facts.guards import SET_UP
 from hybridize.facts.origins import roots, slots_of
@@ -17,11 +17,10 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
-from hybridize.repairs.bench import Bench
+from hybridize.repairs.bench import Bench, numbers
 from hybridize.repairs.flow_of_names import forbidden
 from hybridize.repairs.model import Cause
 from hybridize.repairs.text import FunctionNode, end, start
-from hybridize.rules.misuse.global_seed import scan as draws
 from hybridize.source.syntax import walk
 from hybridize.tracing.views import ProjectView
 
@@ -182,39 +181,32 @@ def _same_changes(bench: Bench, code: Code, reason: Reason) -> set[int]:
     }
 
 
-def lines_of_effects(bench: Bench, code: Code, first: int, last: int) -> set[int]:
-    """The lines between two, of a loop, that change what was there before a round of it, or the outside world."""
+def lines_of_effects(bench: Bench, code: Code, first: int, last: int, but: Collection[int] = ()) -> set[int]:
+    """The lines between two, of a loop, that change what was there before a round of it, or the outside world.
+
+    `but` are positions that do not count.
+    """
     found: set[int] = set()
     for frame in bench.frames(code):
         for effect in frame.effects.values():
             line = effect.position >> 16
+            if effect.position in but:
+                continue
             if effect.kind in WORLD or (effect.kind in CHANGES and not _is_made(frame, effect, first, last)):
                 found.add(line)
         for pos, callee, _ in bench.project.extents.calls(frame):
-            if _has_effects(bench.project, callee):
+            if pos not in but and _has_effects(bench.project, callee):
                 found.add(pos >> 16)
     return {line for line in found if first <= line <= last}
 
 
-def draws_in(bench: Bench, code: Code) -> set[int]:
-    """The positions in a function that draw random numbers of the host, or what only the global seed determines."""
-    found = {
-        effect.position
-        for frame in bench.frames(code)
-        for effect in frame.effects.values()
-        if effect.kind == "random" and effect.position
-    }
-    calls = index_of(code).of(ir.Call)
-    return found | {hit.position for view in bench.views(code) for instr in calls for hit in draws(view, instr)}
-
-
-def lines_of_stuck(bench: Bench, code: Code) -> set[int]:
-    """The lines of a function that call what cannot be in a graph."""
+def lines_of_stuck(bench: Bench, code: Code, but: Collection[int] = ()) -> set[int]:
+    """The lines of a function that call what cannot be in a graph; `but` are positions that do not count."""
     return {
         pos >> 16
         for frame in bench.frames(code)
         for pos, callee, how in bench.project.extents.calls(frame)
-        if callee.code in bench.stuck and how not in NOT_TRACED
+        if pos not in but and callee.code in bench.stuck and how not in NOT_TRACED
     }
 
 
@@ -240,14 +232,19 @@ def _has_effects(project: ProjectView, callee: Frame) -> bool:
     )
 
 
-def eager_lines(block: Sequence[ast.stmt]) -> set[int]:
-    """The lines on which Python numbers or arrays are made of what may be tensors, by the words that do it."""
+def eager_lines(block: Sequence[ast.stmt], value: Callable[[str], Value]) -> set[int]:
+    """The lines on which Python numbers or arrays are made of what may be tensors, by the words that do it.
+
+    `value` says what a name holds.
+    """
     found: set[int] = set()
     for node in (n for statement in block for n in walk(statement)):
         if isinstance(node, ast.Call):
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            numbers = isinstance(node.func, ast.Name) and name in _NUMBERS and bool(node.args)
-            if numbers or (isinstance(node.func, ast.Attribute) and name in _EAGER):
+            makes = isinstance(node.func, ast.Name) and name in _NUMBERS and bool(node.args)
+            of = value(node.args[0].id) if makes and isinstance(node.args[0], ast.Name) else ()
+            makes = makes and not (name in NUMBERS and of and numbers(of))
+            if makes or (isinstance(node.func, ast.Attribute) and name in _EAGER):
                 found.update(range(start(node)[0], end(node)[0] + 1))
         if isinstance(node, ast.JoinedStr):
             found.update(range(start(node)[0], end(node)[0] + 1))

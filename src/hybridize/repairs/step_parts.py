@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeAlias
 
 from hybridize.library.dialect import DERIVES
-from hybridize.records import dataclass
+from hybridize.records import dataclass, replace
 from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.flow_of_names import bound_by, forbidden
 from hybridize.repairs.hoisting import Early, early
@@ -60,6 +60,9 @@ def divided(
     """
     first, later = _front(block, blocked, wait, unasked)
     front, rest = block[:first], block[first:]
+    stay = 0
+    while front and front[-1] in later.late:  # it is there already
+        front, later, stay = front[:-1], replace(later, late=later.late[:-1]), stay + 1
     tapes = {name for s in front if is_tape(s) for name in _recorders(s)}
     if not rest or not tapes or any(is_tape(s) for s in rest):
         return None
@@ -68,13 +71,13 @@ def divided(
     if found is None or moved is None:
         return None
     body, (edits, lines) = file.block(block[0]), moved
-    edits += [each for s in later.late if (each := file.whole_lines(s)) is not None]
-    indent, (line, column) = file.indentation(front[0]), end(front[-1])
+    edits += [each for s in later.late if (each := file.whole_lines(s, comment=True)) is not None]
+    indent, behind = file.indentation(front[0]), file.behind(front[-1])
     late = list(file.dedented(later.late))
-    if len(edits) < len(lines) + len(later.late) or indent is None or file.lines[line - 1][column:].strip():
+    if len(edits) < len(lines) + len(later.late) or indent is None or behind is None:
         return None
     after = "".join(f"\n{indent}{text}" for text in [*(text for _, text in lines), *late])
-    edits.append(TextEdit(file.path, (line, column), (line, column), after))
+    edits.append(TextEdit(file.path, behind, behind, after))
     new = file.with_text(applied(file.lines, edits), end(rest[-1])[0])
     again = found_again(file, block[0], new)
     if not again:
@@ -82,8 +85,8 @@ def divided(
     at, kept = body.index(block[0]), [s for s in front if s not in later.late]
     back = _back([s for s in body[body.index(rest[0]) :] if s not in found.whole], blocked, work, rest[-1])
     count = len(kept) + len(lines)
-    behind = at + count + len(later.late)
-    return Divided(new, tuple(again[at : at + count]), tuple(again[behind + i] for i in back), later.asked)
+    first_behind = at + count + len(later.late) + stay
+    return Divided(new, tuple(again[at : at + count]), tuple(again[first_behind + i] for i in back), later.asked)
 
 
 def _front(block: Sequence[ast.stmt], blocked: Collection[int], wait: Wait, unasked: bool) -> tuple[int, Behind]:

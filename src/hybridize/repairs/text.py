@@ -185,18 +185,30 @@ class SourceFile:
             return None
         return TextEdit(self.path, (first, 0), (last + 1, 0), "")
 
-    def whole_lines(self, statement: ast.stmt) -> TextEdit | None:
-        """The edit that takes a statement away with its lines; None where they hold something else."""
-        last, column = end(statement)
-        if self.indentation(statement) is None or self.lines[last - 1][column:].strip() or last >= len(self.lines):
+    def whole_lines(self, statement: ast.stmt, *, comment: bool = False) -> TextEdit | None:
+        """The edit that takes a statement away with its lines; None where they hold something else.
+
+        A comment behind it is something else, too, unless `comment` says that it goes along.
+        """
+        last, _ = place = end(statement)
+        behind = self.behind(statement)
+        alone = behind == place or (comment and behind is not None)
+        if self.indentation(statement) is None or not alone or last >= len(self.lines):
             return None
         return TextEdit(self.path, (statement.lineno, 0), (last + 1, 0), "")
 
-    def end_with_comment(self, statement: ast.stmt) -> Place:
-        """Where a statement ends, with the comment behind it in its line."""
+    def behind(self, statement: ast.stmt) -> Place | None:
+        """Where a statement ends, with the comment behind it; None where something else shares its last line."""
         last, column = end(statement)
         line = self.lines[last - 1]
-        return last, len(line) if line[column:].lstrip().startswith(b"#") else column
+        rest = line[column:].strip()
+        if rest and not rest.startswith(b"#"):
+            return None
+        return last, len(line.rstrip()) if rest else column
+
+    def with_comment(self, statement: ast.stmt) -> str:
+        """The text of a statement, with the comment behind it."""
+        return self.between(start(statement), self.behind(statement) or end(statement))
 
     def dedented(self, statements: Sequence[ast.stmt]) -> Iterator[str]:
         """The lines of statements, as deep as the block around them is."""
@@ -256,6 +268,11 @@ class SourceFile:
                 if alias.name in modules and all(_imports(n, alias.name) for n in self.bound.get(name, ())):
                     return name
         return None
+
+    def imported(self, modules: Collection[str]) -> frozenset[str]:
+        """The names under which the file, anywhere, imports some modules."""
+        found = (alias for n in self.nodes if isinstance(n, ast.Import) for alias in n.names)
+        return frozenset(alias.asname or alias.name for alias in found if alias.name in modules)
 
     @cached_property
     def tensorflow(self) -> str | None:

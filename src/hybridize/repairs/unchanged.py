@@ -18,6 +18,10 @@ from hybridize.repairs.text import FunctionNode, SourceFile
 from hybridize.source.syntax import walk
 
 _BY_NAME = REFLECTIVE | {"dir", "_getframe", "currentframe", "stack"}
+#: The modules whose functions do.
+_ASKERS = frozenset({"__builtins__", "builtins", "inspect", "sys"})
+#: What others call by which a text names variables, too: `frame.eval("a + @b")`.
+_TEXTS = frozenset({"eval", "exec"})
 _FUNCTIONS = (*FunctionNode.__args__, ast.Lambda, ast.GeneratorExp)
 #: Whose blocks let every exception through.
 _PLAIN = ("tf.", "keras.", "numpy.", "tqdm.", "builtins.open")
@@ -28,9 +32,7 @@ def doubts(bench: Bench, file: SourceFile, part: Part, made: Extracted) -> Itera
     scope, block = part.scope, part.block
     if bench.is_library(file.path):
         yield "others may rest on how a library does it"
-    if any(isinstance(n, ast.Name) and n.id in _BY_NAME for n in walk(scope)) or any(
-        isinstance(n, ast.Attribute) and n.attr in _BY_NAME for n in walk(scope)
-    ):
+    if any(_asks_by_name(file, n) for n in walk(scope)):
         yield "variables are asked for by name"
     inner = [n for n in walk(scope) if isinstance(n, _FUNCTIONS) and n is not scope]
     inside = {n for statement in block for n in walk(statement)}
@@ -50,6 +52,17 @@ def doubts(bench: Bench, file: SourceFile, part: Part, made: Extracted) -> Itera
         yield "a block in it may catch what is raised"
     if any(isinstance(n, ast.Try) for n in inside):
         yield "it may go on after an exception"
+
+
+def _asks_by_name(file: SourceFile, node: ast.AST) -> bool:
+    """Whether code may ask for the variables of who calls it: not `tf.stack`, nor a field that is called `dir`."""
+    if isinstance(node, ast.Attribute) and node.attr in _BY_NAME:
+        return node.attr in _TEXTS or _last(node.value) in file.imported(_ASKERS) | _ASKERS
+    return isinstance(node, ast.Name) and node.id in _BY_NAME
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _is_plain(bench: Bench, file: SourceFile, part: Part, block: ast.With) -> bool:
