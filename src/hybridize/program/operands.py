@@ -86,7 +86,7 @@ _HELD: Final[_Parts] = {
 #: Types of fields that hold nothing of this.
 OTHER_ROLES: Final = frozenset(
     {"Position", "Mention", "Code", "str", "int", "bool", "range", "tuple[str, ...]", "tuple[str | None, ...]"}
-    | {"Shape | None"}
+    | {"Shape | None", "ast.expr"}
 )
 KNOWN_ROLES: Final = frozenset().union(_READ, _WRITTEN, _EXECUTED, _HELD, OTHER_ROLES)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -70,4 +71,5 @@ _SHOWN: Final[dict[str, Callable[[Any], str]]] = {
     "Edge": _edge,
     "Edges": lambda edges: f"({', '.join(map(_edge, edges))})",
     "Code": lambda code: code.qualname,
+    "ast.expr": ast.unparse,
 }
