@@ -120,7 +120,7 @@ OPTIONS: tuple[Option, ...] = (
         '"2.16"',
         unset="read from requirements, else from the sources, else any",
     ),
-    Option("follow-type-hints", "boolean", "Trust type hints of parameters.", "false"),
+    Option("follow-type-hints", "boolean", "Trust type hints of parameters and variables.", "false"),
     Option("speculate", "boolean", "Guess, and say so, where the analysis finds no answer.", "false"),
     Option("boolean-literals", "boolean", "Count True and False as literals that retrace.", "true"),
     Option(

@@ -65,6 +65,15 @@ del c.n
 """,
         {"x": "1"},
     ),
+    (
+        """
+import away, tensorflow as tf
+x: tf.Tensor = away.f()
+y: tf.Tensor = (1, 2)
+z: away.Kind = away.f()
+""",
+        {"x": "dense:?[?]", "y": "(1, 2)", "z": "?(the result of `away.f`)"},
+    ),
 ]
 #: What becomes symbolic by operations: bodies of `def f(p, q)`, each with the parameters that the result is made of.
 SYMBOLIC = [
@@ -74,6 +83,7 @@ SYMBOLIC = [
     ("return lambda x=p: x", ""),
     ("return p is q", ""),
     ("return p < q", "pq"),
+    ("x: tuple = p; return x", "p"),
 ]
 #: Every operation that is in none of them.
 PROGRAM = """
@@ -185,6 +195,7 @@ def test_every_role_is_known() -> None:
         (ir.Unpack(0, (7, 8), 1, -1), [1]),
         (ir.DelLocal(0, 1), []),
         (ir.Refine(0, 9, 1, "isinstance", True, 2), [1]),
+        (ir.Annotated(0, 9, 1, ast.Name("int")), [1]),
         (ir.Class(0, 9, None, ((1, False),), (("metaclass", 2),)), [1, 2]),  # type: ignore[arg-type]
     ],
     ids=lambda value: type(value).__name__,
@@ -232,6 +243,11 @@ def test_printing_shows_roles_and_blocks() -> None:
     assert lines[5].startswith("  1: Loop condition=- entry=@0 back=@1 exhausted=@2 done=@3 is_for=True iterable=%2")
     assert lines[6:10] == ["  phis", "    1: %4 = Phi incoming=(@1: %3)", "  test", "    1: %3 = Iter source=%2"]
     assert lines[13] == "    2: SetItem owner=%6 index=%3 value=%5"
+
+
+def test_annotations_are_printed_as_they_are_written() -> None:
+    (code,) = lowered("x: list[int] = f()\n")
+    assert "1: %2 = Annotated source=%1 annotation=list[int]" in print_code(code)
 
 
 #: The fields that all operations of a group have.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from hybridize.domain.lattice import join
@@ -12,8 +13,10 @@ from hybridize.domain.objects import (
     NONE,
     NONE_V,
     TRUE,
+    Cell,
     Class,
     Func,
+    Inst,
     Lib,
     LibInst,
     Lit,
@@ -32,7 +35,7 @@ from hybridize.domain.tensors import DENSE
 from hybridize.domain.words import OF_CLASSES
 from hybridize.flow.docstrings import Docstrings
 from hybridize.flow.engine import Engine
-from hybridize.flow.frames import SHARED
+from hybridize.flow.frames import INSTANCES, SHARED, Frame
 from hybridize.flow.speculation import Uses, parts_of
 from hybridize.library import registry
 from hybridize.library.annotations import ALIAS, TENSOR_TYPES, alias_of, alias_parts
@@ -66,8 +69,9 @@ _KERAS_CALLS: Final = frozenset({"call", "__call__"})
 DECLARED: Final = "declared as "
 #: A function whose result is none.
 NO_TENSOR: Final = "what gives no tensor"
-#: What annotations are read in: names are those of a function, or of the module in which an alias is made.
-Scope: TypeAlias = "Func | Mod"
+#: What annotations are read in: names are those of a function, or of the module in which an alias is made. A frame that
+#: reads one runs again when the names in it come to mean more.
+Scope: TypeAlias = "Func | Mod | Frame"
 #: A part of an annotation: its source, or the value that an alias holds.
 Part: TypeAlias = "ast.expr | Value"
 
@@ -99,7 +103,13 @@ class HintReader:
                             return self.value(each.annotation, other)
         return BOTTOM
 
-    def value(self, node: ast.expr, func: Func) -> Value:
+    def given(self, node: ast.expr, func: Scope) -> Value:
+        """What stands in for an unknown value with an annotation; bottom where it stays unknown."""
+        said = self.value(node, func)
+        # Of `Optional[...]` of something unknown all that is known is that it may be None.
+        return BOTTOM if said == NONE_V and not is_none(node) else said
+
+    def value(self, node: ast.expr, func: Scope) -> Value:
         """What an annotation says an argument is; bottom where it says nothing that helps."""
         try:
             return self._value(node, func, 0)
@@ -172,13 +182,23 @@ class HintReader:
                     result = join(result, frozenset((TRUE, FALSE)))
             elif isinstance(obj, Class):
                 for cls in (obj, *obj.subclasses):
-                    for inst in self.engine.world.instances.get(cls, ())[:3]:
+                    for inst in self._instances(cls, func):
                         result = join(result, inst.value)
             elif isinstance(obj, Tensor):
                 result = join(result, obj.value)
             elif obj is NONE or isinstance(obj, (Wrapper, Lit)):
                 result = join(result, self._alias(obj, func, depth))
         return result
+
+    def _instances(self, cls: Class, func: Scope) -> Sequence[Inst]:
+        found = self.engine.world.instances.get(cls, ())
+        if not isinstance(func, Frame):
+            return found[:3]
+        self._read(cls.absent(INSTANCES), func)  # while frames run there come more, in any order: all count
+        return found
+
+    def _read(self, cell: Cell, func: Scope) -> Value:
+        return self.engine.cells.read(func, cell) if isinstance(func, Frame) else cell.value
 
     def _alias(self, obj: Obj, func: Scope, depth: int) -> Value:
         """What a type alias, a string in one, or None stands for."""
@@ -258,11 +278,11 @@ class HintReader:
 
     def resolve(self, node: ast.expr, func: Scope) -> Value:
         """The value of a dotted name in the scope of a function, without running anything."""
-        module = func.module if isinstance(func, Func) else func
+        module = func if isinstance(func, Mod) else func.module
         match node:
             case ast.Name(id=name):
-                cell = (func.cells.get(name) if isinstance(func, Func) else None) or module.fields.get(name)
-                if cell is not None and cell.value:
+                cell = (None if isinstance(func, Mod) else func.cells.get(name)) or module.fields.get(name)
+                if cell is not None and self._read(cell, func):
                     return cell.value
                 if name in BUILTINS:
                     return lib_value(f"builtins.{name}")
@@ -279,14 +299,14 @@ class HintReader:
                     elif isinstance(obj, Mod):
                         found_cell = obj.fields.get(attr)
                         sub = self.engine.world.submodule(obj, attr)
-                        if found_cell is not None and found_cell.value:
+                        if found_cell is not None and self._read(found_cell, func):
                             result = join(result, found_cell.value)
                         elif sub is not None:
                             result = join(result, sub.value)
                     elif isinstance(obj, Class):
                         found_cell = obj.fields.get(attr)
                         if found_cell is not None:
-                            result = join(result, found_cell.value)
+                            result = join(result, self._read(found_cell, func))
                 return result
         return BOTTOM
 

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 
 from hybridize.config import Config
 from hybridize.domain.calls import How
-from hybridize.domain.objects import BOTTOM, NONE_V, Class, Func, Inst, Mod, Obj, Unknown, Value, Wrapper, unknown
+from hybridize.domain.objects import BOTTOM, Class, Func, Inst, Mod, Obj, Unknown, Value, Wrapper, unknown
 from hybridize.domain.session import Session
 from hybridize.flow.bodies import replace_bodies
 from hybridize.flow.classes import bases_after
 from hybridize.flow.contexts import LEVEL_LIMIT, SMALL_LIMIT
 from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame
-from hybridize.flow.hints import DECLARED, HintReader, is_none
+from hybridize.flow.hints import DECLARED, HintReader
 from hybridize.flow.testing import SETUP, Tests
 from hybridize.flow.transfer.table import HANDLERS
 from hybridize.flow.world import World
@@ -81,6 +81,7 @@ class Solver:
             world = World(modules, program.imports.resolve, limit, _special_names(program), options.without)
             self.engine = Engine(world, HANDLERS)
             self.hints = HintReader(self.engine)
+            self.engine.hints = self.hints if options.follow_type_hints else None
 
     def solve_entries(self) -> Solution:
         """The first phase: module bodies, then tests, to the fixpoint."""
@@ -205,9 +206,9 @@ class Solver:
         """What an unknown caller passes: by type hint, else the default, the docstring, or unknown."""
         follows = self.options.follow_type_hints
         if param.annotation is not None and follows:
-            hinted = self.hints.value(param.annotation, func)
-            if hinted and (hinted != NONE_V or is_none(param.annotation)):
-                return hinted  # of `Optional[...]` of something unknown all that is known is that it may be None
+            hinted = self.hints.given(param.annotation, func)
+            if hinted:
+                return hinted
         if param.has_default:
             return BOTTOM
         if param.annotation is None and follows:

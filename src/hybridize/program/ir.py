@@ -10,6 +10,7 @@ Every version of a local variable has a slot of its own, joined by `Phi`: locals
 
 from __future__ import annotations
 
+import ast
 from typing import Final, TypeAlias
 
 from hybridize.program.code import Code as Code
@@ -354,6 +355,14 @@ class Refine(Copy):
     holds: bool
     classes: Mention = NO_SLOT
     shape: Shape | None = None
+
+
+@record
+class Annotated(Passing):
+    """`name: annotation = source`: the value, for which the annotation stands in where it is unknown."""
+
+    source: Slot
+    annotation: ast.expr
 
 
 @record

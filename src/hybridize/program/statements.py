@@ -32,8 +32,14 @@ def _assign_statement(low: Lowering, node: ast.Assign) -> None:
 def _annotated(low: Lowering, node: ast.AnnAssign) -> None:
     if low.is_class and isinstance(node.target, ast.Name):
         low.code.fields += (node.target.id,)
-    if node.value is not None:
-        bind_target(low, node.target, low.expr(node.value), position(node))
+    if node.value is None:
+        return
+    slot = low.expr(node.value)
+    # Of a constant all is known, and in a class body an annotation says what instances have, not this value.
+    if isinstance(node.target, ast.Name) and not low.is_class and not isinstance(node.value, ast.Constant):
+        source, slot = slot, low.slot()
+        low.emit(ir.Annotated(position(node), slot, source, node.annotation))
+    bind_target(low, node.target, slot, position(node))
 
 
 def _augmented(low: Lowering, node: ast.AugAssign) -> None:

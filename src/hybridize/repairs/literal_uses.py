@@ -99,7 +99,7 @@ class Uses:
     def are_same(self) -> bool:
         """Whether every use makes at once the very tensor of the number that a call passes.
 
-        It meets tensors of a floating dtype by itself, or is cast, or the step of a summary. To be asked after `answer`.
+        It meets tensors of a floating dtype by itself, or is cast, or the step of a summary. Asked after `answer`.
         """
         uses = [use for use in _reads(self.own, self.name) if use.lineno >= self.own.body[0].lineno]
         plain = all(use in self._plain or self._is_taken(use) for use in uses)

@@ -77,6 +77,15 @@ def _cell(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Cell) -> None
         vals[dst] = unknown(f"variable `{name}`, not bound yet").value
 
 
+def _annotated(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Annotated) -> None:
+    value = vals[instr.source] or BOTTOM
+    missing = frozenset([obj for obj in value if isinstance(obj, Unknown)])
+    said = engine.hints.given(instr.annotation, frame) if missing and engine.hints is not None else BOTTOM
+    # The instances of a class that the program makes are not all: what comes from elsewhere is like them, and unknown.
+    known = value if not said or any(isinstance(obj, Inst) for obj in said) else value - missing
+    vals[instr.target] = join(known, said)
+
+
 def _set_global(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetGlobal) -> None:
     name, src, pos = instr.name, instr.value, instr.position
     engine.cells.write(frame, frame.module.cell(name), vals[src] or BOTTOM, pos)
@@ -278,6 +287,7 @@ STEPS: Final[dict[type[Instr], Handler]] = dict(
     [
         on(ir.Global, _global),
         on(ir.Cell, _cell),
+        on(ir.Annotated, _annotated),
         on(ir.SetGlobal, _set_global),
         on(ir.SetCell, _set_cell),
         on(ir.SetName, _set_name),
