@@ -27,7 +27,7 @@ MODES: Mapping[str, Sequence[str]] = {
 }
 BAD = ("failed", "crashed")
 _TOO_LONG = "hybridize_recorder.TookTooLong"
-_KEPT = ("outcome", "seconds", "cpu", "message", "places", "graphs")
+_KEPT = ("outcome", "seconds", "cpu", "message", "places", "graphs", "traced")
 _BATCH = 25  # test files per process: a crash loses the rest of one
 _PR_SET_PDEATHSIG = 1
 
@@ -52,6 +52,7 @@ class Outcome:
     message: str = ""
     places: Sequence[str] = ()
     graphs: Sequence[str] = ()  # functions of the tree that ran as graphs of their own, "path:qualified name"
+    traced: Mapping[str, float] = field(default_factory=dict)  # calls, traces, objects of these, seconds of traces
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,11 @@ class TestRun:
     def files(self) -> list[str]:
         """The test files, in that order."""
         return list(dict.fromkeys(name.split("::")[0] for name in self.tests))
+
+    def traced(self) -> dict[str, float]:
+        """What all tests did with graphs of the tree: calls, traces, how many objects, CPU seconds of traces."""
+        keys = ("calls", "traces", "objects", "seconds")
+        return {key: sum(test.traced.get(key, 0) for test in self.tests.values()) for key in keys}
 
 
 def _with_parent() -> None:
@@ -380,6 +386,6 @@ def measure(home: Home, project: Project, tool: Path, mode: str, label: str, lim
         result["reaching"] = [name for name in reach if name in before.tests and before.tests[name].outcome not in BAD]
         result["newly_failing"] = {n: asdict(after.tests.get(n, _MISSING)) for n in found.newly_failing}
         result["flaky"], result["newly_slow"], result["ratio"] = found.flaky, found.newly_slow, found.ratio
-        result["seconds"] = found.seconds
+        result["seconds"], result["traced"] = found.seconds, after.traced()
     save(home.result(label, project, mode), result)
     return result

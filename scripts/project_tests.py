@@ -116,10 +116,19 @@ def _run(args: argparse.Namespace, home: Home, corpus: Corpus) -> int:
         return (
             f"{result['tests']} tests, {len(result['changes'])} changes, {len(result['newly_failing'])} newly failing, "
             f"{len(result['newly_slow'])} newly slow, time x{result['ratio']:.2f}, "
-            f"fix {result['fix']['seconds']:.0f} s{error}"
+            f"{tracing(result)}fix {result['fix']['seconds']:.0f} s{error}"
         )
 
     return _each(args, corpus, work)
+
+
+def tracing(result: Mapping[str, Any]) -> str:
+    """What the graphs of the changed copy did: as many traces as objects is the least, as many as calls the most."""
+    seen = result.get("traced")
+    if not seen or not seen["calls"]:
+        return ""
+    calls, traces, objects = (round(seen[key]) for key in ("calls", "traces", "objects"))
+    return f"{calls} calls of {objects} graphs with {traces} traces of {seen['seconds']:.1f} s, "
 
 
 def _bisect(args: argparse.Namespace, home: Home, corpus: Corpus) -> int:

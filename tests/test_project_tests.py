@@ -23,9 +23,13 @@ LIBRARY = """
 
     class Function:
         def __init__(self, function):
-            self._python_function = function
+            self._python_function, self.traces = function, 0
+
+        def experimental_get_tracing_count(self):
+            return self.traces
 
         def __call__(self, x):
+            self.traces = 1
             return "symbolic" if self._python_function.__name__ == "second" else self._python_function(x)
 
     eager = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
@@ -114,7 +118,9 @@ def call(home: project_corpus.Home, *arguments: str) -> int:
 def test_finds_what_broke_and_whom_to_blame(home: project_corpus.Home, capsys: pytest.CaptureFixture[str]) -> None:
     tool = ["--tool", str(home.root / "tool"), "--label", "x"]
     assert call(home, "run", *tool) == 0
-    assert "5 tests, 3 changes, 2 newly failing" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "5 tests, 3 changes, 2 newly failing" in said
+    assert "5 calls of 3 graphs with 3 traces of 0.0 s" in said
     assert call(home, "bisect", "tiny", *tool) == 0
     assert "library:second: test_library.py::test_second[1]" in capsys.readouterr().out
     result = json.loads((home.root / "results/x/tiny.default.json").read_text())

@@ -6,12 +6,14 @@ the CPU seconds after which no further test is begun, `HYBRIDIZE_TEST_SECONDS` h
 `HYBRIDIZE_TESTS` a file with the only tests to run, an id or a test file per line.
 """
 
+import contextlib
 import functools
 import json
 import os
 import signal
 import sys
 import time
+import weakref
 
 import pytest
 
@@ -33,6 +35,7 @@ class Recorder:
         self.began = None
         self.items = {}
         self.watching, self.graphs = False, set()
+        self.depth, self.known, self.traced = 0, weakref.WeakSet(), _nothing_traced()
 
     def write(self, **entry):
         self.file.write(json.dumps(entry) + "\n")
@@ -47,12 +50,32 @@ class Recorder:
         @functools.wraps(call)
         def noted(function, *args, **kwargs):
             code = _code(function)
-            if code is not None and code.co_filename.startswith(_TREE + os.sep):
-                name = getattr(code, "co_qualname", code.co_name).replace(".<locals>", "")
-                self.graphs.add(f"{os.path.relpath(code.co_filename, _TREE)}:{name}")
-            return call(function, *args, **kwargs)
+            if code is None or not code.co_filename.startswith(_TREE + os.sep):
+                return call(function, *args, **kwargs)
+            name = getattr(code, "co_qualname", code.co_name).replace(".<locals>", "")
+            self.graphs.add(f"{os.path.relpath(code.co_filename, _TREE)}:{name}")
+            with self.timed(function):
+                return call(function, *args, **kwargs)
 
         module.Function.__call__ = noted
+
+    @contextlib.contextmanager
+    def timed(self, function):
+        """Note a call of a graph, and the CPU seconds of one that traces: of the outermost, within which others are."""
+        count = getattr(function, "experimental_get_tracing_count", int)
+        before, began = count(), time.process_time()
+        self.traced["calls"] += 1
+        self.traced["objects"] += function not in self.known
+        self.known.add(function)
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+            traces = count() - before
+            self.traced["traces"] += traces
+            if traces and not self.depth:
+                self.traced["seconds"] += time.process_time() - began
 
     def pytest_collectreport(self, report):
         if report.failed:
@@ -71,6 +94,7 @@ class Recorder:
         self.write(start=item.nodeid)
         self.watch()
         self.graphs.clear()
+        self.traced = _nothing_traced()
         clocks = time.perf_counter(), time.process_time()
         self.items = {"outcome": "passed"}
         yield
@@ -81,6 +105,7 @@ class Recorder:
             cpu=ended[1] - clocks[1],
             **self.items,
             graphs=sorted(self.graphs),
+            traced=self.traced,
         )
         if ended[1] - self.began > self.budget:
             item.session.shouldstop = "the time budget is used"
@@ -114,6 +139,11 @@ class Recorder:
             if isinstance(path, str) and os.path.realpath(path).startswith(_TREE + os.sep):
                 inside.add(os.path.relpath(os.path.realpath(path), _TREE))
         self.write(modules=sorted(inside))
+
+
+def _nothing_traced():
+    """What a test's calls of graphs come to; `objects` counts those of which it is the first to call."""
+    return {"calls": 0, "traces": 0, "objects": 0, "seconds": 0.0}
 
 
 def _code(function):
