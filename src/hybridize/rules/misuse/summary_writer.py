@@ -64,7 +64,10 @@ def _writers(project: ProjectView, doubt: Doubt, places: list[_Place]) -> tuple[
     found: dict[object, Evidence] = {}  # by where they are made: contexts have objects of their own
     if doubt.function.is_hybrid:
         return _in_one_program(project, doubt, [p for p in places if p.last is None or _reaches(project, p, goal)])
+    runs = list(programs_of(doubt.function))
     for place in places:
+        if runs and not any(project.extents.has(run, place.frame) for run in runs):
+            continue  # another program's
         if not called or place.last is None or _reaches(project, place, goal):
             said = Evidence("another writer is in force here", place.frame.code.path, place.line)
             found.setdefault(place.made, said)
