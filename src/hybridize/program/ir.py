@@ -358,7 +358,7 @@ class Refine(Copy):
 
 
 @record
-class Annotated(Passing):
+class Annotated(Copy):
     """`name: annotation = source`: the value, for which the annotation stands in where it is unknown."""
 
     source: Slot
