@@ -227,7 +227,8 @@ class Deciding:
         config, suppressions, pairs = self.config, self._suppressions, self._pairs
         if progress is not None:
             self._said = lambda: progress("deciding", len(self._reports), len(pairs))
-        options = FactOptions(config.follow_type_hints, config.speculate, config.boolean_literals)
+        assumes = config.speculate and (config.all_safe or Confidence(config.confidence) is Confidence.ASSUMED)
+        options = FactOptions(config.follow_type_hints, config.speculate, config.boolean_literals, assumes)
         collector = Collector(solved, options, *((suppressions.vouches,) if suppressions.any else ()))
         scanner = Scanner(solved, self.versions, self._roles, self._said)
         scanner.project.effects = collector.effects

@@ -162,7 +162,6 @@ def test_a_rate_that_changes_is_passed_as_the_tensor_that_tensorflow_makes(updat
         # It meets an array, or tensors of two dtypes, or what has none that is known.
         "w.assign_sub(gradient + rate * v)",
         "w.assign_sub(rate * gradient + tf.cast(rate * tf.cast(gradient, tf.float64), tf.float32))",
-        "w.assign_sub(tf.cast(rate, tf.float32) * gradient)",
     ],
 )
 def test_a_rate_of_which_python_makes_more_is_not(update: str, tmp_path: Path) -> None:

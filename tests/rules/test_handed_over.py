@@ -43,7 +43,7 @@ use()
 
 def _codes(tmp_path: Path, text: str, name: str) -> set[str]:
     (tmp_path / "main.py").write_text(text)
-    result = analyze([tmp_path], Config(jobs=1, cache=False))
+    result = analyze([tmp_path], Config(jobs=1, cache=False, all_information=True))
     (found,) = [f for f in result.functions if f.facts.qualname == name]
     return {s.code for s in found.statuses} | {f.code for f in result.findings if f.function == found.facts.id}
 

@@ -29,11 +29,12 @@ from hybridize.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FactOptions:
-    """What the user can switch."""
+    """What the user can switch; `assumes`: whether conversions may rest on what is assumed of fields."""
 
     follow_type_hints: bool = True
     speculate: bool = True
     boolean_literals: bool = False
+    assumes: bool = False
 
 
 class Collector:
@@ -49,7 +50,7 @@ class Collector:
         self.looker = Looker()
         self.likely = Likely(solution.frames, self.hints)
         self.extents = Extents(solution)
-        self.effects = SideEffects(solution, self.extents, vouched)
+        self.effects = SideEffects(solution, self.extents, vouched, assumes=options.assumes)
         self.computation = Computation(self.extents, self.effects.gives_tensor)
         self.hybrid = set(solution.world.hybrids)
         self.exported = exported(solution)

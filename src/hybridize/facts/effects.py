@@ -80,7 +80,9 @@ class SideEffects:
     `foreign` says which code that nobody can follow computes with TensorFlow: the one answer for rules, too.
     """
 
-    def __init__(self, solution: Solution, extents: Extents, vouched: Vouched = nobody) -> None:
+    def __init__(
+        self, solution: Solution, extents: Extents, vouched: Vouched = nobody, *, assumes: bool = False
+    ) -> None:
         self.extents = extents
         self._vouched = vouched
         self._summaries: dict[Frame, Summary] = {}
@@ -95,7 +97,7 @@ class SideEffects:
         self._early: frozenset[tuple[Obj, str]] | None = None  # cached properties that constructors read
         self._dead = frozenset(f.uid for f in solution.world.frames if f.gone)
         self._stores = Stores(solution, extents)
-        self._scratch = Scratch(solution, extents, self.excused)
+        self._scratch = Scratch(solution, extents, self.excused) if assumes else None
 
     def _is_quiet(self, frame: Frame) -> bool:
         """Whether nothing is known that a call of a frame changes: calls of something unknown are left out."""
@@ -424,7 +426,7 @@ class SideEffects:
             for each in reasons:
                 if (makes and fills_own(frame, each)) or each in self.excused:
                     continue
-                scratch = None if each.once else self._scratch.says(frame, each)
+                scratch = self._scratch.says(frame, each) if self._scratch is not None and not each.once else None
                 if scratch is not None:
                     left.setdefault(scratch.message, scratch)
                     continue
