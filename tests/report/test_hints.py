@@ -80,7 +80,7 @@ def test_a_finding_has_the_repairs_of_its_own_place(tmp_path: Path) -> None:
         ("HY271", "safe"),
         ("HY201", "unsafe"),
         ("HY206", "unsafe"),
-        ("HY101", None),
+        ("HY101", "unsafe"),
     }
 
 
