@@ -18,7 +18,7 @@ SOURCE = dedent(
 
     @tf.function
     def noisy(x):
-        print("traced")
+        print("noise")
         return tf.square(x)
 
     print(noisy(tf.ones([2, 3])))
