@@ -136,9 +136,7 @@ class Confidences:
     def _calls(self, code: Code) -> Iterator[tuple[Frame, int, list[Value]]]:
         """The calls of a function but those by the unknown caller."""
         for frame in self.frames.get(code, ()):
-            for (caller, pos), args in frame.incoming.items():
-                if caller is not None and not caller.gone and not frame.started_by(caller, pos):
-                    yield caller, pos, args
+            yield from (call for call in frame.seen_calls() if not call[0].gone)
 
     def _uncalled(self, code: Code, facts: FunctionFacts, *, tested: bool) -> Grounds:
         """Of a function that the program itself never comes to: what its hints say, or nothing."""

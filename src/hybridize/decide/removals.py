@@ -230,13 +230,8 @@ class Removals:
 
         Calls by tests say what is accepted, and not what is usual.
         """
-        calls = [
-            (caller, pos, args)
-            for frame in frames
-            for (caller, pos), args in frame.incoming.items()
-            if caller is not None and not frame.started_by(caller, pos)
-        ]
-        calls = [each for each in calls if all_safe or not self.roles.is_test(each[0].code.path)]
+        every = [call for frame in frames for call in frame.seen_calls()]
+        calls = [each for each in every if all_safe or not self.roles.is_test(each[0].code.path)]
         if not calls:
             return None
         each = 0.0

@@ -169,14 +169,11 @@ def _started_by(frame: Frame, position: int) -> list[tuple[str, bool]]:
 
     Where nothing is seen to run it, it is the file of the frame that does, as a program of its own.
     """
-
-    def callers(each: Frame) -> list[tuple[Frame, int]]:
-        return [(c, at) for c, at in each.incoming if c is not None and not each.started_by(c, at)]
-
-    inside = closure([frame], lambda each: [c for c, _ in callers(each) if not c.code.is_module])
-    places = [(frame, position)] if frame.code.is_module else [place for each in inside for place in callers(each)]
-    modules = [(body.code, at) for body, at in places if body.code.is_module]
-    found = {(code.path, at not in index_of(code).main_calls) for code, at in modules}
+    places = [(frame.code, position)]
+    if not frame.code.is_module:
+        inside = closure([frame], lambda each: [c for c, _, _ in each.seen_calls() if not c.code.is_module])
+        places = [(caller.code, at) for each in inside for caller, at, _ in each.seen_calls()]
+    found = {(code.path, at not in index_of(code).main_calls) for code, at in places if code.is_module}
     return sorted(found) or [(frame.code.path, False)]
 
 

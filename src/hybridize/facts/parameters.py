@@ -106,7 +106,7 @@ class Parameters:
         return [
             (caller, pos, args)
             for frame in self.frames
-            for caller, pos, args in _by_program(frame)
+            for caller, pos, args in frame.seen_calls()
             if not caller.gone or len(frame.incoming) == 1
         ]
 
@@ -328,7 +328,7 @@ class Parameters:
         """The calls of each frame, in the order of the files and lines they stand in."""
         found = []
         for frame in self.frames:
-            found.append(sorted(_by_program(frame), key=lambda call: (call[0].code.path, call[1])))
+            found.append(sorted(frame.seen_calls(), key=lambda call: (call[0].code.path, call[1])))
         return found
 
     def _is_literal(self, obj: Obj, depth: int) -> bool:
@@ -364,7 +364,7 @@ class Parameters:
         """
         traced = traced_frames(self.frames, made)
         only = made is not None and not made.is_decorator and _is_called_as_graph(traced)
-        every = [(frame, *call) for frame in traced for call in _by_program(frame)]
+        every = [(frame, *call) for frame in traced for call in frame.seen_calls()]
         calls = [call for call in every if is_test_path(self.code.path) or not is_test_path(call[1].code.path)]
         for index, param in enumerate(self.code.params):
             if index == 0 and self.skip_first:
@@ -415,12 +415,6 @@ class Parameters:
         if place is None or sum(combinations.values()) <= _MODES:
             return None
         return tells(Told.RECEIVES, *place, self.code.params[index].name, "truth values in many combinations")
-
-
-def _by_program(frame: Frame) -> list[tuple[Frame, int, list[Value]]]:
-    """The calls of a frame but those of the unknown caller."""
-    calls = frame.incoming.items()
-    return [(c, pos, args) for (c, pos), args in calls if c is not None and not frame.started_by(c, pos)]
 
 
 def _truths(obj: Obj) -> tuple[Value, ...] | None:

@@ -87,9 +87,4 @@ class Strangers:
     def _callers(self, code: Code) -> set[Code]:
         """The functions that call one, as far as they are known."""
         frames = self._frames.get(code, ())
-        return {
-            caller.code
-            for frame in frames
-            for caller, pos in frame.incoming
-            if caller is not None and not frame.started_by(caller, pos)
-        } - {code}
+        return {caller.code for frame in frames for caller, _, _ in frame.seen_calls()} - {code}

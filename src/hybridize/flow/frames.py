@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from hybridize.domain.calls import How
@@ -212,6 +212,12 @@ class Frame:
     def started_by(self, caller: Frame, position: int) -> bool:
         """Whether a call is that of the unknown caller: at the definition itself, where the program has no call."""
         return position == self.code.position and caller.code.path == self.code.path
+
+    def seen_calls(self) -> Iterator[tuple[Frame, int, list[Value]]]:
+        """The calls that the program makes, where they stand, and what they pass: not those of the unknown caller."""
+        for (caller, pos), args in self.incoming.items():
+            if caller is not None and not self.started_by(caller, pos):
+                yield caller, pos, args
 
     def is_shared(self, passed: list[Value]) -> bool:
         """Whether it was given more than what one call passes: contexts have been merged."""

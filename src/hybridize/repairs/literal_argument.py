@@ -62,9 +62,8 @@ def _given(bench: Bench, code: Code, index: int) -> Value:
     """What calls that are seen pass for a parameter."""
     value = NOTHING
     for frame in bench.frames(code):
-        for (caller, pos), args in frame.incoming.items():
-            if caller is not None and not frame.started_by(caller, pos):
-                value |= args[index]
+        for _, _, args in frame.seen_calls():
+            value |= args[index]
     return value
 
 

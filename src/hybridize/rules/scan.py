@@ -142,7 +142,7 @@ class Scanner:
         """
         self._prepare(list(frames))
         for frame in frames:
-            called = any(caller is not None and not frame.started_by(caller, pos) for caller, pos in frame.incoming)
+            called = any(True for _ in frame.seen_calls())
             for carried in self._carried.get(frame, ()):
                 given = [frame.args[i] for i in parameters_of(carried.needs) if i < len(frame.args)]
                 whole = bool(carried.needs & OPERATION)

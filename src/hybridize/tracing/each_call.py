@@ -46,10 +46,9 @@ def _calls(function: FunctionView) -> Iterator[tuple[Frame, int, tuple[Value, ..
     """The calls of the program, each once with what its frames get."""
     found: dict[tuple[Frame, int], list[Value]] = {}
     for frame in function.frames:
-        for (caller, pos), args in frame.incoming.items():
-            if caller is not None and not frame.started_by(caller, pos):
-                known = found.setdefault((caller, pos), list(args))
-                known[:] = [a | b for a, b in zip(known, args, strict=False)]
+        for caller, pos, args in frame.seen_calls():
+            known = found.setdefault((caller, pos), list(args))
+            known[:] = [a | b for a, b in zip(known, args, strict=False)]
     for (caller, pos), values in found.items():
         yield caller, pos, tuple(values)
 

@@ -158,8 +158,8 @@ class Moving:
             return False
         if self.entries is not None and self.entries(frame.code):
             return True
-        for caller, pos in frame.incoming:
-            if caller is None or caller is frame or frame.started_by(caller, pos):
+        for caller, pos, _ in frame.seen_calls():
+            if caller is frame:
                 continue
             if caller.calls.get((pos, frame)) in BY_OTHERS:
                 return True

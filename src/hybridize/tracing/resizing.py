@@ -111,8 +111,8 @@ class Resizing:
         place = frame.code.place_of(slot)
         if place < 0 or not depth:
             return False
-        for caller, pos in frame.incoming:
-            if caller is not None and caller is not frame and not frame.started_by(caller, pos):
+        for caller, pos, _ in frame.seen_calls():
+            if caller is not frame:
                 given = self.answers.argument(caller, pos, frame, place)
                 if given >= 0 and self._slot(caller, pos, given, depth - 1, seen):
                     return True

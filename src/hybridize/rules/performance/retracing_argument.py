@@ -249,8 +249,8 @@ def _changed(function: FunctionView) -> Iterator[Hit]:
     known = writes_of(function.project)
     seen: set[tuple[str, int]] = set()
     for frame in function.frames:
-        for (caller, pos), args in frame.incoming.items():
-            if caller is None or frame.started_by(caller, pos) or (caller.code.path, pos) in seen:
+        for caller, pos, args in frame.seen_calls():
+            if (caller.code.path, pos) in seen:
                 continue
             seen.add((caller.code.path, pos))
             for obj in {o for value in args for o in value if isinstance(o, Container)}:
