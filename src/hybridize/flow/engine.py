@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import heapq
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from hybridize.domain.lattice import join, widen
 from hybridize.domain.objects import Value, unknown
@@ -25,9 +26,6 @@ from hybridize.flow.truth import MAYBE, NEVER, truth
 from hybridize.flow.world import World
 from hybridize.library.protocols import TRUTH, ask
 from hybridize.program.ir import Block, Instr
-
-if TYPE_CHECKING:
-    from hybridize.flow.hints import HintReader
 
 #: A frame is run at most so often; the lattice is finite, but high.
 MAX_RUNS = 1000
@@ -64,8 +62,8 @@ class Engine:
         )
         self.definitions = Definitions(self, cells, self.attributes, self.functions)
         self.notes = Notes(cells)
-        #: Reads the annotations of variables; None where type hints are not followed.
-        self.hints: HintReader | None = None
+        #: What an annotation in a frame says of a value; None where type hints are not followed.
+        self.hinted: Callable[[ast.expr, Frame], Value] | None = None
         #: Told now and then how many frames were run.
         self.tick: Callable[[int], None] | None = None
         self._runs = 0

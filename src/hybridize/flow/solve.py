@@ -81,7 +81,7 @@ class Solver:
             world = World(modules, program.imports.resolve, limit, _special_names(program), options.without)
             self.engine = Engine(world, HANDLERS)
             self.hints = HintReader(self.engine)
-            self.engine.hints = self.hints if options.follow_type_hints else None
+            self.engine.hinted = self.hints.given if options.follow_type_hints else None
 
     def solve_entries(self) -> Solution:
         """The first phase: module bodies, then tests, to the fixpoint."""

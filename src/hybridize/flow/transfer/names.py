@@ -80,7 +80,7 @@ def _cell(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Cell) -> None
 def _annotated(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Annotated) -> None:
     value = vals[instr.source] or BOTTOM
     missing = frozenset([obj for obj in value if isinstance(obj, Unknown)])
-    said = engine.hints.given(instr.annotation, frame) if missing and engine.hints is not None else BOTTOM
+    said = engine.hinted(instr.annotation, frame) if missing and engine.hinted is not None else BOTTOM
     # The instances of a class that the program makes are not all: what comes from elsewhere is like them, and unknown.
     known = value if not said or any(isinstance(obj, Inst) for obj in said) else value - missing
     vals[instr.target] = join(known, said)
