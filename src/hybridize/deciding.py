@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from hybridize.config import Config
@@ -194,7 +194,8 @@ class Deciding:
             if not self._suppressions.silences(h.path, h.line, h.rule.code, h.rule.name)
         ]
         self.findings += _in_tests([finding(hit, None) for hit in rest], self._roles)
-        basis = Basis.of(scanner, collector.extents.components, self._old, partial(self._mends, scanner.project))
+        mends = cache(partial(self._mends, scanner.project))  # each round of the plan asks again
+        basis = Basis.of(scanner, collector.extents.components, self._old, mends)
         planned = self._plan(basis, reached)
         self.findings += self._suppressions.unused()
 

@@ -129,13 +129,13 @@ class Scratch:
 
     def _is_straight(self, frame: Frame, target: Inst, name: str) -> bool:
         """Whether a frame stores in the one trace that it is: outside of branches, loops and graphs within."""
-        storing = [f for f, _ in self._storing(target, name)]
-        writers = self._extents.set_of(storing)
+        stores = list(self._storing(target, name))
+        writers = self._extents.set_of([f for f, _ in stores])
         seen: set[Frame] = {frame}
         waiting = [frame]
         while waiting:
             here = waiting.pop()
-            if any(f is here and _is_staged(here, at) for f, at in self._storing(target, name)):
+            if any(f is here and _is_staged(here, at) for f, at in stores):
                 return False
             for pos, callee, how in self._extents.calls(here):
                 if not self._extents.of(callee) & writers:

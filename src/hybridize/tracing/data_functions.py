@@ -21,15 +21,13 @@ def given_to_data_sets(project: ProjectView) -> Iterator[tuple[Frame, Frame, int
     on, _ = switches(project)
     if any(name == _DEBUG for places in on.values() for _, _, name in places):
         return
+    reached = project.solution.reached
     for code, frames in project.solution.frames.items():
-        if not (code.is_function or code.is_lambda) or code not in project.solution.reached:
-            continue
-        for frame in frames:
-            for caller in frame.callers:
-                if not caller.gone and not project.roles.is_test(caller.code.path):
-                    for pos, how in project.sites(caller).get(frame, ()):
-                        if how is How.GRAPH and is_given_to_data(caller, pos):
-                            yield frame, caller, pos
+        for caller in frames if not project.roles.is_test(code.path) else ():
+            for (pos, frame), how in caller.calls.items() if not caller.gone else ():
+                traced = how is How.GRAPH and (frame.code.is_function or frame.code.is_lambda)
+                if traced and frame.code in reached and is_given_to_data(caller, pos):
+                    yield frame, caller, pos
 
 
 def is_given_to_data(caller: Frame, position: int) -> bool:
