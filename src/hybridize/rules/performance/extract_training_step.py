@@ -121,7 +121,7 @@ def _block(body: Sequence[ast.stmt], line: int, update: int) -> Sequence[ast.stm
     return block if any(map(_records, block)) else None
 
 
-def _names(block: Sequence[ast.stmt], context: type[ast.expr_context]) -> dict[str, _Place]:
+def _names(block: Sequence[ast.AST], context: type[ast.expr_context]) -> dict[str, _Place]:
     """The names in a block, in order, and where each stands first."""
     names = [n for s in block for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, context)]
     found: dict[str, _Place] = {}
@@ -134,15 +134,13 @@ def _made(block: Sequence[ast.stmt]) -> dict[str, _Place]:
     """From where on a block has the names that it binds itself, whatever happens in it."""
     found: dict[str, _Place] = {}
     for statement in block:
-        within = isinstance(statement, ast.With)
-        bound = [i.optional_vars for i in statement.items] if isinstance(statement, ast.With) else [statement]
-        plain = within or isinstance(statement, (ast.Assign, ast.AnnAssign))
-        for node in (n for each in bound if each is not None and plain for n in walk(each)):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        match statement:
+            case ast.With(items=items, body=body):
+                opened = _names([i.optional_vars for i in items if i.optional_vars is not None], ast.Store)
+                found = {**_made(body), **opened, **found}
+            case ast.Assign() | ast.AnnAssign():
                 end = (statement.end_lineno or statement.lineno, statement.end_col_offset or 0)
-                found.setdefault(node.id, (node.lineno, node.col_offset) if within else end)
-        if isinstance(statement, ast.With):
-            found = {**_made(statement.body), **found}
+                found = {**dict.fromkeys(_names([statement], ast.Store), end), **found}
     return found
 
 
