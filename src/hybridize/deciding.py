@@ -208,7 +208,9 @@ class Deciding:
         self._leave_awaited(scanner.project)
         if repairs:
             steps = [h for h in rest if h.rule.code == _SUGGESTED and is_eager(h.path, h.line)]
-            self._repair(scanner.project, steps, planned.vain)
+            judged = zip(sorted(self._reports), self.functions, strict=True)
+            eager = {self._pairs[i][1] for i, f in judged if f.decision.action is Action.CONVERT_TO_EAGER}
+            self._repair(scanner.project, steps, {*planned.vain, *eager})
         self.findings = distinct(self.findings)
         ids = {self._pairs[i][1]: each.facts.id for i, each in self._reports.items()}
         self.calls = [
@@ -371,7 +373,7 @@ def _bundles(
 ) -> list[Bundle]:
     """What functions need to be made hybrid, or to be better graphs; steps in loops that can be functions.
 
-    Of a function that is `vain` to be made hybrid, only its steps.
+    Of a function that is `vain` to be made hybrid, or that becomes eager, only its steps.
     """
     if not broken and not steps:
         return []

@@ -83,3 +83,23 @@ def test_it_does_where_the_traces_that_fall_away_could_be_missed(old: str, new: 
     program = program.replace("        for x in data:", "        RATES[0] *= 0.9\n        for x in data:")
     assert is_made_by_default(PROGRAM.replace("NAMES =", "RATES = [0.5]\nNAMES ="), tmp_path)
     assert not is_made_by_default(program, tmp_path)
+
+
+def test_a_graph_that_becomes_eager_needs_no_tensors(tmp_path: Path) -> None:
+    """One operation is faster without a graph, whatever is passed: the plan takes the decorator away."""
+    source = """\
+import tensorflow as tf
+
+
+@tf.function
+def fade(x, level):
+    return x * level
+
+
+for i in range(9):
+    fade(tf.ones([4]), i)
+"""
+    found = fixed(source, tmp_path, unsafe=False)
+    assert "@tf.function" not in found.text
+    assert "tf.constant" not in found.text
+    assert not found.report.repairs
