@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, settings
 from harness import ForkServer
 
 # What runs keep is none of the user's: here, and in the processes that tests start.
+# Each command that a test starts would compile the whole package for itself.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="hybridize-tests-")
 
 # A machine that is busy with other things is no failure.
@@ -30,7 +32,7 @@ if not PYTHONS and importlib.util.find_spec("tensorflow"):
 def server(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
     if request.param is None:
         pytest.skip("no TensorFlow (HYBRIDIZE_TENSORFLOW names interpreters that have it)")
-    with ForkServer(request.param) as running:
+    with ForkServer(request.param, seconds=120) as running:  # a busy machine is no failure
         yield running
 
 

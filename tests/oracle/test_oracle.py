@@ -26,17 +26,19 @@ def complaints(bad: list[Judged]) -> str:
     return "\n".join(f"{v.place}: recorded {v.recorded}, inferred {v.inferred}" for v in bad)
 
 
-def test_thresholds() -> None:
-    """Over all programs the project's promises hold, and no family is far behind the others."""
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)], ids=("some", "all"))
+def test_thresholds(every: int) -> None:
+    """Over the programs the project's promises hold, and no family is far behind the others."""
     whole, bad = Score(), []
     for family in families():
-        score, found = judge_family(family)
-        assert score.right / score.parameters >= 0.93, complaints([v for v in found if not v.tensor_right])
-        assert score.share(WRONG) <= 0.02, complaints([v for v in found if v.types == WRONG])
-        assert score.share(EXACT) >= 0.84, complaints([v for v in found if v.types == UNKNOWN])
+        score, found = judge_family(family, every)
+        if score.programs >= 10:
+            assert score.right / score.parameters >= 0.93, complaints([v for v in found if not v.tensor_right])
+            assert score.share(WRONG) <= 0.02, complaints([v for v in found if v.types == WRONG])
+            assert score.share(EXACT) >= 0.84, complaints([v for v in found if v.types == UNKNOWN])
         whole.merge(score)
         bad += found
-    assert whole.programs >= 1000
+    assert whole.programs >= 1000 / every
     assert whole.right / whole.parameters >= 0.97, complaints([v for v in bad if not v.tensor_right])
     assert whole.share(WRONG) <= 0.005, complaints([v for v in bad if v.types == WRONG])
     assert whole.share(EXACT) >= 0.90, complaints([v for v in bad if v.types == UNKNOWN])

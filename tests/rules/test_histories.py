@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from harness import ForkServer, Program
 from hybridize.api import analyze
 from hybridize.config import Config
 from hybridize.decide.model import Report
@@ -415,14 +414,16 @@ def test_a_spec_of_one_tensor_takes_no_values_of_replicas(spec: str, call: str, 
 
 @pytest.mark.tensorflow
 @pytest.mark.parametrize(("spec", "call", "is_told"), FITS.values(), ids=FITS)
-def test_tensorflow_refuses_values_of_replicas_for_a_spec_of_one(spec: str, call: str, is_told: bool) -> None:
+def test_tensorflow_refuses_values_of_replicas_for_a_spec_of_one(
+    server: ForkServer, spec: str, call: str, is_told: bool
+) -> None:
     devices = (
         "tf.config.set_logical_device_configuration("
         'tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)\n'
     )
     program = HEAD + devices + DISTRIBUTED.replace("SPEC", spec) + call + "\n"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
-    assert ("PerReplica" in done.stderr and done.returncode != 0) is is_told, done.stderr[-2000:]
+    (ran,) = server.compare_all([(Program.single(""), Program.single(program))])
+    assert any("PerReplica" in str(each) for each in ran.differences if each.where == "exception") is is_told
 
 
 KEPT = """\

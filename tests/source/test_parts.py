@@ -24,6 +24,14 @@ PROJECTS = {
     ),
     "two that share one": ({"a.py": "import u", "b.py": "import u", "u.py": ""}, ["a.py b.py u.py"]),
     "by name": ({"a.py": "import importlib\nimportlib.import_module('b')", "b.py": ""}, ["a.py b.py"]),
+    "a text that names a module of other scripts": (
+        {"a.py": "import importlib\nimportlib.import_module(f'plugins.{name}')\nprint('replay')", "x/replay.py": ""},
+        ["a.py", "x/replay.py"],
+    ),
+    "an import that means a module of other scripts": (
+        {"a.py": "import replay", "x/replay.py": ""},
+        ["a.py x/replay.py"],
+    ),
     "a name that nobody imports": ({"a.py": "print('b')", "b.py": ""}, ["a.py", "b.py"]),
     "fixtures": (
         {"t/conftest.py": "", "t/test_a.py": "", "t/deep/test_b.py": "", "t/data.py": ""},

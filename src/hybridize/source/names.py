@@ -128,6 +128,11 @@ class ImportTable:
                 found = self._answers[key] = self._resolve_absolute(origin, dotted)
         return found.id if found is not None else None
 
+    def is_guess(self, importing: str, dotted: str) -> bool:
+        """Whether nothing that Python searches has that name, but a module elsewhere in the project ends so."""
+        origin, tail = self._by_id[importing], dotted.replace(".", "/")
+        return self.resolve(importing, dotted) is not None and self._searched(origin, tail) is None
+
     def submodule(self, package: str, name: str) -> str | None:
         """The id of the module `name` in a package, None if it has no such module."""
         info = self._by_id[package]
@@ -188,13 +193,20 @@ class ImportTable:
 
     def _resolve_absolute(self, origin: ModuleInfo, dotted: str) -> ModuleInfo | None:
         tail = dotted.replace(".", "/")
-        if dotted.partition(".")[0] in self._external:
+        return self._searched(origin, tail) or (None if self._is_external(tail) else self._closest(origin, tail))
+
+    def _is_external(self, tail: str) -> bool:
+        return tail.partition("/")[0] in self._external
+
+    def _searched(self, origin: ModuleInfo, tail: str) -> ModuleInfo | None:
+        """What stands where Python looks for it."""
+        if self._is_external(tail):
             return self._resolve_shadowing(origin, tail)
         for place in self._search_path(origin.directory):
             found = self._by_path.get(_join(place, tail))
             if found is not None and (found is not origin or self._may_mean_itself(origin, place, tail)):
                 return found
-        return self._within_root(tail) or self._closest(origin, tail)
+        return self._within_root(tail)
 
     def _within_root(self, tail: str) -> ModuleInfo | None:
         """What a name means where the root itself is the package that the name begins with."""

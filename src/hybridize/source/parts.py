@@ -1,8 +1,8 @@
 """The parts of a project: files that no import connects are programs of their own, and are analyzed apart.
 
 What ties two files together is an import that means the other (of a package, its `__init__` too), a text that names
-its module where the file imports by name (`importlib.import_module`, `pytest.importorskip`), and pytest's rule that
-the fixtures of a `conftest.py` are there for all tests below its folder.
+a module which the file can import where it imports by name (`importlib.import_module`, `pytest.importorskip`), and
+pytest's rule that the fixtures of a `conftest.py` are there for all tests below its folder.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from hybridize.source.names import ImportTable
 from hybridize.source.spacing import Spacing, spacing
 from hybridize.source.syntax import walk
 
-#: An import as it is written: dotted name, dots in front of it, and the name that is taken from there (or empty).
-Written: TypeAlias = tuple[str, int, str]
+#: An import as it is written: dotted name, dots in front of it, and the name that is taken from there (or empty; None
+#: for a name in a text).
+Written: TypeAlias = tuple[str, int, str | None]
 #: The imports of a file, the number of its functions, and how it is spaced (None where it is known by its bytes alone).
 Outline: TypeAlias = tuple[tuple[Written, ...], int, Spacing | None]
 #: A project of at most so many functions is small.
@@ -56,7 +57,7 @@ def outline(tree: ast.Module, text: str, *, spaced: bool = False) -> Outline:
             if isinstance(each, ast.Constant) and isinstance(each.value, str):
                 rest = each.value.lstrip(".")
                 if _DOTTED.fullmatch(rest):
-                    found[rest, len(each.value) - len(rest), ""] = None
+                    found[rest, len(each.value) - len(rest), None] = None
     return tuple(found), functions, spacing(text) if spaced else None
 
 
@@ -89,11 +90,13 @@ def find_parts(
         groups.add(ref.relative)
         found = outlines[ref.relative]
         mine = meaning[ref.relative] = []
-        for dotted, level in () if isinstance(found, SourceError) else _asked(found[0]):
-            target = imports.resolve(imports.module_of(ref).id, dotted, level)
+        importing = imports.module_of(ref).id
+        for (dotted, level), is_text in () if isinstance(found, SourceError) else _asked(found[0]).items():
+            target = imports.resolve(importing, dotted, level)
             mine.append((ref.relative, dotted, level, target))
             file = imports.modules[target].file if target is not None else None
-            if file is not None:
+            # A text may be anything: a module that has its name somewhere else in the project is not meant.
+            if file is not None and not (is_text and not level and imports.is_guess(importing, dotted)):
                 groups.join(ref.relative, file.relative)
     for ref in files:
         folder, name = posixpath.split(ref.relative)
@@ -107,16 +110,17 @@ def find_parts(
     return [Part(tuple(part), tuple(each for ref in part for each in meaning[ref.relative])) for part in parts.values()]
 
 
-def _asked(names: Sequence[Written]) -> Iterator[tuple[str, int]]:
-    """All that the analysis may ask the table for: each package on the way, and what may be a module or a name."""
-    seen: dict[tuple[str, int], None] = {}
+def _asked(names: Sequence[Written]) -> dict[tuple[str, int], bool]:
+    """All that the analysis may ask the table for: each package on the way, and what may be a module or a name; whether
+    only a text says so."""
+    seen: dict[tuple[str, int], bool] = {}
     for dotted, level, name in names:
         whole = ".".join(part for part in (dotted, name) if part and part != "*")
         pieces = whole.split(".") if whole else []
-        if level:
-            seen["", level] = None
-        seen.update(((".".join(pieces[: i + 1]), level), None) for i in range(len(pieces)))
-    return iter(seen)
+        asked = [".".join(pieces[: i + 1]) for i in range(len(pieces))]
+        for each in ["", *asked] if level else asked:
+            seen[each, level] = name is None and seen.get((each, level), True)
+    return seen
 
 
 def _is_collected(path: str) -> bool:
