@@ -20,6 +20,14 @@ _HEAD: Final = """import tensorflow as tf
 
 FIRST = True
 ALONE = True
+CHOSEN = None
+
+def chosen():
+    global CHOSEN
+    if CHOSEN is not None:
+        return CHOSEN
+    CHOSEN = True
+    return CHOSEN
 
 def positive(x):
     tf.debugging.assert_positive(x)
@@ -125,6 +133,8 @@ _OTHERWISE: Final = {
 """,
 }
 _THE_SAME: Final = {
+    "global_that_the_first_call_chooses": """        return tf.exp(x) * tf.sin(x) if chosen() else x
+""",
     "global_alone": """        global ALONE
         if ALONE:
             ALONE = False

@@ -398,8 +398,11 @@ def _is_other_later(frame: Frame, region: Region) -> bool:
 def _is_read_before(frame: Frame, region: Region) -> bool:
     """Whether a flag that the region takes away is read before it, and not only to tell whether it runs."""
     index, begins = index_of(frame.code), min((i.position for i in region.block), default=0)
+    later = {slot for block in region.instead for i in instructions(block) for slot in written(i)}
     for instr in index.of(ir.Load):
-        if instr.name not in region.tested or instr.position > begins or not _is_flag(frame.vals[instr.target]):
+        if instr.name not in region.tested or instr.target in later or instr.position > begins:
+            continue
+        if not _is_flag(frame.vals[instr.target]):
             continue
         todo, seen = [instr.target], {region.test}
         while todo:
