@@ -225,3 +225,26 @@ def test_what_tests_call_others_call_as_well(tmp_path: Path) -> None:
     (tmp_path / "tests" / "test_outer.py").write_text(test)
     source = "def outer(x):\n    def inner(y): return work(y, 2.0)\n    return print(inner(x) + inner(x))\n"
     assert "HY102" in blocked(source, "outer.inner", tmp_path)
+
+
+#: A helper with so many values, called with so many functions, that its contexts are merged.
+APPLY = f"""
+def apply(function, x):
+    a = tf.convert_to_tensor(x)
+    b = {" + ".join(["a"] * 30)}
+    return function(a + b).numpy()
+"""
+MADE_HERE = "def outer{0}(x):\n    def inner(y): return work(y, {0}.0)\n    return apply(inner, x)\n"
+KEPT = "def inner{0}(y): return work(y, {0}.0)\ndef outer{0}(x):\n    return apply(inner{0}, x)\n"
+
+
+def test_a_helper_that_many_give_functions_calls_each_for_him_who_gave_it(tmp_path: Path) -> None:
+    assert "HY102" in blocked(APPLY + "".join(map(MADE_HERE.format, range(24))), "outer7.inner", tmp_path)
+    assert not blocked(APPLY + "".join(map(KEPT.format, range(24))), "inner7", tmp_path)
+
+
+def test_a_branch_is_called_once(tmp_path: Path) -> None:
+    source = "def outer(x):\n    def inner(y): return work(y, 2.0)\n    return print({})\n"
+    chosen = "tf.cond(tf.rank(x) == 0, lambda: x, lambda: inner(x))"
+    assert "HY102" in blocked(source.format(chosen), "outer.inner", tmp_path)
+    assert not blocked(source.format("somewhere.repeat(lambda: inner(x))"), "outer.inner", tmp_path)

@@ -26,7 +26,7 @@ from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import given_position
 from hybridize.library.costs import ITERATIONS
-from hybridize.library.dialect import LAYERS
+from hybridize.library.dialect import CHOOSING, LAYERS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -159,12 +159,7 @@ class Lifetimes:
         # Turns of a loop that are followed one by one are frames of their own, called from one place.
         turns = Counter((pos, callee.code) for pos, callee in frame.calls)
         return [
-            (
-                callee,
-                runs(frame, pos),
-                ITERATIONS if how in BY_OTHERS and not starts_program(frame, pos) else 1,
-                turns[pos, callee.code],
-            )
+            (callee, runs(frame, pos), _by_others(frame, pos, how), turns[pos, callee.code])
             for (pos, callee), how in frame.calls.items()
             if how not in UNORDERED
         ]
@@ -329,7 +324,7 @@ def _tally(function: FunctionView, index: int) -> _Tally:
         objects = [o for o in args[index] if _is_by_identity(o)]
         sites = dict(_sites(function, caller, pos, index, objects))
         if sites:
-            tally.calls[caller, pos] = ITERATIONS if how in BY_OTHERS else 1
+            tally.calls[caller, pos] = _by_others(caller, pos, how)
             tally.objects.update(objects)
         for site, uids in sites.items():
             tally.made.setdefault(site, set()).update(uids)
@@ -353,6 +348,27 @@ def _sites(
             if isinstance(made, (ir.Attr, ir.Call)):
                 found.setdefault((caller.code, made.position), set()).add(caller.uid)
     yield from found.items()
+
+
+def _by_others(frame: Frame, pos: int, how: How) -> int:
+    """How often a library calls what it is given at a place, each time; what chooses calls it once at most."""
+    return ITERATIONS if how in BY_OTHERS and not (frame.ops.get(pos) in CHOOSING or starts_program(frame, pos)) else 1
+
+
+def _handed(
+    counts: Counts, frame: Frame, pos: int, objects: set[Obj], depth: int = _DEPTH
+) -> Iterator[tuple[tuple[Frame, int], float]]:
+    """Who calls functions at a place, and how often: where a helper calls what many give it, those that give these."""
+    called = {call.function for call in index_of(frame.code).calls.get(pos, ())}
+    index = next((i for i, param in enumerate(frame.code.params) if param.slot in called), None)
+    given = [(*at, args[index]) for at, args in frame.incoming.items()] if index is not None and depth else []
+    if all(value & objects for *_, value in given):
+        yield (frame, pos), 1.0
+        return
+    for caller, at, value in given:
+        if caller is not None and value & objects:
+            for place, times in _handed(counts, caller, at, objects, depth - 1):
+                yield place, times * counts.runs(frame, pos)
 
 
 def _is_by_identity(obj: Obj) -> bool:
@@ -389,6 +405,7 @@ def made_for_calls(function: FunctionView) -> tuple[Evidence, ...] | None:
     parent = function.code.parent
     if function.facts.kind is not FunctionKind.NESTED or parent is None:
         return None
+    known = lifetimes(function.project)
     tally = _Tally(objects={frame.func for frame in function.frames if frame.func is not None})
     for obj in tally.objects:
         if isinstance(obj, Func):
@@ -397,8 +414,9 @@ def made_for_calls(function: FunctionView) -> tuple[Evidence, ...] | None:
         if how is How.GRAPH:
             return None
         if how in BY_PROGRAM | BY_OTHERS:
-            tally.calls[caller, pos] = ITERATIONS if how in BY_OTHERS else 1
-    if not tally.calls or not lifetimes(function.project).is_short(tally):
+            for place, times in _handed(known.counts, caller, pos, tally.objects):
+                tally.calls[place] = tally.calls.get(place, 0.0) + times * _by_others(caller, pos, how)
+    if not tally.calls or not known.is_short(tally):
         return None
     caller, pos = next(iter(tally.calls))
     where = tells(Told.PER_CALL, function.code.path, function.code.line, parent.name)

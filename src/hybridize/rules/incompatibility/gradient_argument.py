@@ -8,11 +8,14 @@ from typing import Final
 
 from hybridize.domain.objects import Lib, Lit, Obj, Prim
 from hybridize.facts.callgraph import has_own_gradient
+from hybridize.facts.model import FunctionKind
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.views import FrameView, FunctionView
 
 #: What Python cannot use any more once it is a tensor; a float is computed with as before.
 _USED: Final = frozenset({"int", "bool", "str"})
+#: What eager code binds first, and a graph of the function itself passes as the first argument.
+_WITH_RECEIVER: Final = (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
 
 
 def frame(view: FrameView) -> Iterator[Hit]:
@@ -26,7 +29,12 @@ def frame(view: FrameView) -> Iterator[Hit]:
 
 def root(function: FunctionView) -> Iterator[Hit]:
     """Parameters that a graph of the function itself passes by keyword, or by their defaults, which no call need."""
-    for param in function.code.params if has_own_gradient(function.code) else ():
+    if not has_own_gradient(function.code):
+        return
+    if function.facts.kind in _WITH_RECEIVER:
+        said = f"a graph passes `{function.code.params[0].name}` itself, of which `tf.custom_gradient` makes a tensor"
+        yield Hit(function.code.position, said)
+    for param in function.code.params:
         if param.by_name:
             said = f"a graph passes `{param.name}` by keyword, which `tf.custom_gradient` takes in eager code alone"
             yield Hit(function.code.position, said)
@@ -56,7 +64,8 @@ numbers, flags and names as well: `range(n)`, `if flag` and shapes then raise or
 tensor, as a class of NumPy, raises at once. Let a function that takes such values define the one with the gradient.
 
 Where the function itself becomes a graph, its defaults are passed as well (`name=None` raises), and parameters behind
-`*` by keyword, which is refused. A call of it within a graph passes what the code passes.""",
+`*` by keyword, which is refused. Of a method it passes the object, which is no tensor, either. A call of it within a
+graph passes what the code passes.""",
     frame=frame,
     root=root,
     bad=(
@@ -108,8 +117,45 @@ r1 = target(tf.constant([1.0, 2.0]))
 """,
             line=3,
         ),
+        Example(
+            """\
+import tensorflow as tf
+class Blend:
+    @tf.custom_gradient
+    def mix(self, x, y):
+        return x * y, lambda g: (g * y, g * x)
+r1 = Blend().mix(tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0]))
+""",
+            line=4,
+            target="Blend.mix",
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+class Blend:
+    @tf.custom_gradient
+    def mix(self, x, y):
+        return x * y, lambda g: (g * y, g * x)
+blend = Blend()
+def target(x, y):
+    return blend.mix(x, y)
+r1 = target(tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Blend:
+    @staticmethod
+    @tf.custom_gradient
+    def mix(x, y):
+        return x * y, lambda g: (g * y, g * x)
+r1 = Blend.mix(tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0]))
+""",
+            target="Blend.mix",
+        ),
         Example(
             """\
 import tensorflow as tf
