@@ -53,11 +53,16 @@ def _lines(project: ProjectView, code: Code) -> set[int]:
         values = [frame.vals[slot] or frozenset() for frame in project.solution.frames[code]]
         for block, answer in ((branch.then, not inverse), (branch.orelse, inverse)):
             if block and not any(_may_be(value, answer) for value in values):
-                lines |= {instr.position >> 16 for instr in instructions(block)} - {branch.position >> 16}
+                lines |= _lines_of(block) - {branch.position >> 16}
     for statement in index.of(ir.Try):
         for handler in statement.handlers:
-            lines |= {instr.position >> 16 for instr in instructions(handler.body)}
+            lines |= _lines_of(handler.body)
     return lines
+
+
+def _lines_of(block: ir.Block) -> set[int]:
+    """The lines of a branch; what a condition says of a parameter stands where the function begins."""
+    return {instr.position >> 16 for instr in instructions(block) if not isinstance(instr, ir.Refine)}
 
 
 def _may_be(value: Value, answer: bool) -> bool:
