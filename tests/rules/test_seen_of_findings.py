@@ -168,6 +168,7 @@ for _ in range(10):
     pair.train(tf.ones([1]))
 """
 _BOTH = "self.step(x, self.left, self.first); self.step(x, self.right, self.second)"
+_STEPPED = "self.second.apply_gradients([(tf.zeros([1, 1]), self.right)]); " + _BOTH
 _ONE_OF = """if self.conditional == "a":
             self.step(x, self.left, self.first)
         else:
@@ -179,6 +180,7 @@ _ONE_OF = """if self.conditional == "a":
     [
         ("Adam", _BOTH, {"error"}),
         ("Adam", _ONE_OF, {"info"}),
+        ("Adam", _STEPPED, {"info"}),
         ("Adam", _BOTH.replace("second", "first"), set()),
         ("SGD", _BOTH, {"info"}),  # Keras 3 makes no variable at the first step
     ],

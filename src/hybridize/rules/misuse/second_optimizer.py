@@ -13,6 +13,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code
+from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.optional import conditional
 from hybridize.tracing.alternatives import excludes, together
@@ -62,7 +63,7 @@ def _shown(function: FunctionView, index: int) -> list[tuple[str, int]]:
     for caller, pos, _ in direct_calls(function) if function.is_hybrid else ():
         for slot in passed_by_place(function, caller, pos, index):
             found = list(caller.vals[slot] or ())
-            if len(found) == 1 and _is_late(project, found[0]):
+            if len(found) == 1 and _is_late(project, found[0]) and found[0] not in _met_outside(function):
                 given.setdefault(caller, {})[pos] = found[0]
     pairs = [
         [(caller.code.path, pos >> 16) for pos in pair]
@@ -72,6 +73,31 @@ def _shown(function: FunctionView, index: int) -> list[tuple[str, int]]:
     ]
     doubtful = conditional(project)
     return min(pairs, key=lambda pair: sum(line in doubtful.get(path, ()) for path, line in pair), default=[])
+
+
+def _met_outside(function: FunctionView) -> set[Obj]:
+    """The optimizers that other code lets take a step, or gives to a model: they may have their variables by then."""
+    project = function.project
+    extent = project.extents.of_all(function.frames)
+
+    def find() -> set[Obj]:
+        found: set[Obj] = set()
+        for frame in (f for frames in project.solution.frames.values() for f in frames):
+            if project.extents.has(extent, frame):
+                continue
+            attributes = index_of(frame.code).attributes
+            for instr in (i for name in STEPS for i in attributes.get(name, ())):
+                found.update(frame.vals[instr.owner] or ())
+            for call in index_of(frame.code).of(ir.Call) if "compile" in attributes else ():
+                if _is_compiling(index_of(frame.code).source(call.function)):
+                    found.update(o for slot in arguments(call) if slot >= 0 for o in frame.vals[slot] or ())
+        return found
+
+    return project.shared(("steps outside", function.code), find)
+
+
+def _is_compiling(instr: ir.Instr | None) -> bool:
+    return isinstance(instr, ir.Attr) and instr.name == "compile"
 
 
 def _is_late(project: ProjectView, obj: Obj) -> bool:
