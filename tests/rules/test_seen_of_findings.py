@@ -187,3 +187,31 @@ _ONE_OF = """if self.conditional == "a":
 )
 def test_one_graph_is_called_with_two_optimizers(kind: str, calls: str, told: set[str], tmp_path: Path) -> None:
     assert set(_told("HY256", _TWO.format(kind=kind, calls=calls), tmp_path)) == told
+
+
+_CROP = """\
+import numpy as np
+
+
+class Trainer:
+    def __init__(self, crop):
+        self.crop = crop
+
+    @tf.function
+    def step(self, x):
+        if self.crop:
+            start = np.random.randint(0, x.shape[1] - 4)
+            x = x[:, start : start + 4]
+        return tf.reduce_sum(x)
+
+
+trainer = Trainer({crop})
+for _ in range(100):
+    print(trainer.step(tf.ones([2, 10])))
+"""
+
+
+@pytest.mark.parametrize(("crop", "told"), [("True", ["error"]), ("'--crop' in sys.argv", ["warning"]), ("False", [])])
+def test_no_run_shows_that_a_draw_is_frozen(crop: str, told: list[str], tmp_path: Path) -> None:
+    # Who runs it with the setting sees no error, and the same crop at each step.
+    assert _told("HY203", _CROP.format(crop=crop), tmp_path) == told

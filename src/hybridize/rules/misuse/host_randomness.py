@@ -64,8 +64,8 @@ def of_data_sets(project: ProjectView) -> Iterator[Hit]:
                 way = (given, *found.evidence)
                 fixed = _is_fixed(reason, list(_seeded(FrameView(project, frame))))
                 open_ = any(step.line in doubtful.get(step.path, ()) for step in way)
-                idle = fixed or open_ or is_dead(project, caller, pos)
-                yield replace(found, evidence=way, level=Level.INFO if idle else None)
+                idle = fixed or is_dead(project, caller, pos)
+                yield replace(found, evidence=way, level=Level.INFO if idle else Level.WARNING if open_ else None)
 
 
 def _seeded(view: FrameView) -> Iterator[tuple[int, str]]:
