@@ -215,3 +215,26 @@ for _ in range(100):
 def test_no_run_shows_that_a_draw_is_frozen(crop: str, told: list[str], tmp_path: Path) -> None:
     # Who runs it with the setting sees no error, and the same crop at each step.
     assert _told("HY203", _CROP.format(crop=crop), tmp_path) == told
+
+
+_KEPT = """\
+import os
+import numpy as np
+
+
+def sample(i):
+    {keeps}
+    return tf.data.Dataset.from_tensor_slices(chosen).filter(lambda n: n % 10 == i)
+
+
+for element in tf.data.Dataset.range(10).interleave(sample):
+    print(element)
+"""
+_ONCE = """if not os.path.exists("chosen.npy"):
+        np.save("chosen.npy", np.random.choice(1000, 50))
+    chosen = np.load("chosen.npy")"""
+
+
+@pytest.mark.parametrize(("keeps", "told"), [(_ONCE, "info"), ("chosen = np.random.choice(1000, 50)", "error")])
+def test_what_is_drawn_where_there_is_no_file_is_drawn_once_in_any_case(keeps: str, told: str, tmp_path: Path) -> None:
+    assert set(_told("HY203", _KEPT.format(keeps=keeps), tmp_path)) <= {told}

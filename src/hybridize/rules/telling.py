@@ -96,7 +96,7 @@ def _is_doubtful(function: FunctionView, hit: RuleHit) -> bool:
     """
     if not hit.sure or is_unreached(function, hit):
         return True
-    if hit.rule.code not in _SILENT and is_optional(function, hit):
+    if is_optional(function, hit, answers=hit.rule.code in _SILENT):
         return True
     if is_behind_failure(function, hit.path, hit.line):
         return True
