@@ -49,3 +49,34 @@ def test_a_prediction_has_the_structure_that_the_model_gives(
     (tmp_path / "main.py").write_text(_MODEL.format(given=given, data=data))
     found = [f.severity.value for f in analyze([tmp_path], Config()).findings if f.code == "HY310"]
     assert ("error" in found) is raises
+
+
+_OWN_STEP = """\
+import tensorflow as tf
+
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.top = tf.keras.layers.Dense(1)
+
+    def call(self, inputs):
+        return self.top(inputs)
+
+    def {step}(self, data):
+        images, labels = data
+        return super().{step}((images["left"], labels))
+
+
+net = Net()
+net.compile(loss="mse")
+net.{run}({{"left": tf.ones([4, 2]), "right": tf.ones([4, 3])}}, tf.ones([4, 1]))
+"""
+
+
+@pytest.mark.parametrize(("step", "run"), [("train_step", "fit"), ("test_step", "evaluate")])
+def test_a_step_of_the_library_calls_the_model(step: str, run: str, tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(_OWN_STEP.format(step=step, run=run))
+    call = next(f.facts for f in analyze([tmp_path], Config()).functions if f.facts.qualname == "Net.call")
+    assert call.reached
+    assert 2 in (call.parameters[1].tensor_types[0].shape or ())

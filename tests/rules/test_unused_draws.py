@@ -43,6 +43,9 @@ UNUSED = {
     "by an object": "w = rng.normal(size=3)\n    n = float(w[random.choice([0, 1])])",
     "by a function": "z = noise()",
     "in a function": "dropped()",
+    # With TensorFlow 2.15 and 2.21 each call draws anew, whatever the seed of the operation.
+    "but as a seed": "x = tf.nn.dropout(x, 0.5, seed=rng.integers(9)) + tf.random.normal([4], seed=rng.integers(9))",
+    "but as a name": "x = tf.identity(x, name='x' + str(random.random()))",
 }
 USED = {
     "by what is returned": "x = x + np.random.uniform(-1, 1, [4]).astype(np.float32)",
@@ -56,9 +59,10 @@ USED = {
     "by a message": "print(random.random())",
     "by a function": "x = x + noise()",
     "by a function inside": "z = np.random.rand()\n    x = (lambda y: y * z)(x)",
+    "by what has no state": "x = x + tf.random.stateless_normal([4], seed=[random.getrandbits(9), 1])",
     "to put something in order": "random.shuffle(rows)",
     "put elsewhere": "rng.random(out=np.zeros(3))",
-    "to seed": "np.random.seed(random.randint(0, 9))",
+    "to seed": "np.random.seed(random.random())",
 }
 
 

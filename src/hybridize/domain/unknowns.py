@@ -12,4 +12,5 @@ class Why(Enum):
     SUMMARIZED = auto()  # more values than are told apart
     EVALUATED = auto()  # what `eval` gives
     EXECUTED = auto()  # a name that `exec` defines
+    LOADED = auto()  # a saved model: graphs, whatever calls them
     LACKING = auto()  # an attribute that a built-in type has not, or that no method has set here: reading it raises

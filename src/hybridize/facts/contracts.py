@@ -123,12 +123,12 @@ class Contracts:
 
     @cached_property
     def kept(self) -> frozenset[Code]:
-        """The functions that objects of Keras keep, in lists too, or code that is not known may keep."""
+        """The functions that objects of Keras are seen to keep, in lists too."""
         keras = [
             o for o in self.solution.world.allocated.values() if isinstance(o, LibInst) and o.cls.startswith("keras.")
         ]
         fields = [held(cell.value, _DEPTH, parts) for obj in keras for cell in list(obj.fields.values())]
-        return frozenset(func.code for value in (*fields, self.solution.world.escaped) for func in _functions(value))
+        return frozenset(func.code for value in fields for func in _functions(value))
 
     def _every(self, code: Code) -> Iterator[Override]:
         assert code.parent is not None

@@ -174,8 +174,12 @@ class Counts:
 
     def is_endless(self, frame: Frame, loop: ir.Loop) -> bool:
         """Whether nobody knows how long a loop runs, and it goes over data or turns, not over layers or such."""
+        return self.is_long(frame, loop, inf)
+
+    def is_long(self, frame: Frame, loop: ir.Loop, least: float) -> bool:
+        """Whether a loop takes so many turns, or who knows how many, over data or turns, not over layers."""
         over = frame.vals[loop.iterable] if loop.is_for and loop.iterable >= 0 else None
-        return _known_trips(frame, loop) == inf and not _holds_objects(over)
+        return _known_trips(frame, loop) >= least and not _holds_objects(over)
 
     def turns(self, frame: Frame, pos: int, unknown: float) -> float:
         """How often a place runs at most where a loop of unknown length takes so many turns."""

@@ -16,32 +16,38 @@ from hybridize.rules.model import RuleHit
 from hybridize.tracing.views import FunctionView, ProjectView
 
 
-def is_optional(function: FunctionView, hit: RuleHit) -> bool:
+def is_optional(function: FunctionView, hit: RuleHit, *, answers: bool = False) -> bool:
     """Whether a hit, or a call that leads to it, stands in a function where a run may not come to.
 
+    With `answers` only what a call answers counts: whether a file is there, which may be so at the first call alone.
     What the condition of a decorator says of branches of the function itself is asked elsewhere (`unreached`).
     """
     made, code = function.facts.hybridization, function.code
     steps = [(hit.path, hit.line), *((step.path, step.line) for step in hit.evidence)]
-    known = conditional(function.project)
+    known = (answered if answers else conditional)(function.project)
     own = range(code.line, code.end_line + 1) if made is not None and made.conditional else range(0)
     return any(line in known.get(path, ()) and not (path == code.path and line in own) for path, line in steps)
 
 
 def conditional(project: ProjectView) -> Mapping[str, set[int]]:
     """The lines of functions that stand under such conditions, by file."""
-
-    def find() -> dict[str, set[int]]:
-        found: dict[str, set[int]] = {}
-        for code in project.solution.frames:
-            if code.is_function:
-                found.setdefault(code.path, set()).update(_lines(project, code))
-        return found
-
-    return project.shared("conditional lines", find)
+    return project.shared("conditional lines", lambda: _every(project, answers=False))
 
 
-def _lines(project: ProjectView, code: Code) -> set[int]:
+def answered(project: ProjectView) -> Mapping[str, set[int]]:
+    """Of these lines those that stand under what a call has answered."""
+    return project.shared("answered lines", lambda: _every(project, answers=True))
+
+
+def _every(project: ProjectView, *, answers: bool) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for code in project.solution.frames:
+        if code.is_function:
+            found.setdefault(code.path, set()).update(_lines(project, code, answers))
+    return found
+
+
+def _lines(project: ProjectView, code: Code, answers: bool) -> set[int]:
     lines: set[int] = set()
     index = index_of(code)
     for branch in index.of(ir.If):
@@ -50,14 +56,21 @@ def _lines(project: ProjectView, code: Code) -> set[int]:
         while isinstance(made, ir.Unary) and made.operator == "not":
             slot, inverse = made.operand, not inverse
             made = index.source(slot)
+        if answers and not isinstance(made, ir.Call):
+            continue
         values = [frame.vals[slot] or frozenset() for frame in project.solution.frames[code]]
         for block, answer in ((branch.then, not inverse), (branch.orelse, inverse)):
             if block and not any(_may_be(value, answer) for value in values):
-                lines |= {instr.position >> 16 for instr in instructions(block)} - {branch.position >> 16}
+                lines |= _lines_of(block) - {branch.position >> 16}
     for statement in index.of(ir.Try):
         for handler in statement.handlers:
-            lines |= {instr.position >> 16 for instr in instructions(handler.body)}
+            lines |= _lines_of(handler.body)
     return lines
+
+
+def _lines_of(block: ir.Block) -> set[int]:
+    """The lines of a branch; what a condition says of a parameter stands where the function begins."""
+    return {instr.position >> 16 for instr in instructions(block) if not isinstance(instr, ir.Refine)}
 
 
 def _may_be(value: Value, answer: bool) -> bool:

@@ -34,6 +34,8 @@ from hybridize.tracing.views import FrameView, FunctionView
 _READ: Final = frozenset({ir.Attr, ir.Item, ir.Global, ir.Cell, ir.Call})
 #: What raises wherever it stands: methods that only eager tensors have, functions that work only eagerly.
 _PLAIN: Final = frozenset({"HY301", "HY302", "HY303"})
+#: What no run shows, and is so in each that comes there: a setting around it only says that not all do.
+_SILENT: Final = frozenset({"HY203"})
 #: Functions that ask what something is.
 _KINDS: Final = frozenset({"tf.is_tensor", "tf.is_symbolic_tensor", "builtins.isinstance", "builtins.hasattr"})
 _DEPTH: Final = 6
@@ -56,7 +58,7 @@ def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
 
     def leveled(hit: RuleHit) -> RuleHit:
         if hit.level is not Level.INFO and is_loud(hit):
-            return hit
+            return replace(hit, level=Level.WARNING) if is_optional(function, hit) else hit
         return replace(hit, level=Level.INFO, against=_against(function, hit, unrun=unrun))
 
     return [leveled(hit) for hit in hits]
@@ -92,7 +94,9 @@ def _is_doubtful(function: FunctionView, hit: RuleHit) -> bool:
     What raises whenever the function is traced has been seen by whoever called it once: that the analysis mistakes what
     a function far from there gets is more likely, but for the rules that ask for nothing that calls could mix up.
     """
-    if not hit.sure or is_unreached(function, hit) or is_optional(function, hit):
+    if not hit.sure or is_unreached(function, hit):
+        return True
+    if is_optional(function, hit, answers=hit.rule.code in _SILENT):
         return True
     if is_behind_failure(function, hit.path, hit.line):
         return True

@@ -44,7 +44,7 @@ def _is_other(project: ProjectView, a: object, b: object) -> bool:
         return False
     frames = [frame for frame in project.solution.frames.get(code, ()) if frame.uid == a.frame]
     once = all(_runs_once(project, frame, pos) for frame in frames for pos in (first, second))
-    return len(frames) == 1 and once and _excludes(project, frames[0], first, second)
+    return len(frames) == 1 and once and excludes(project, frames[0], first, second)
 
 
 def _runs_once(project: ProjectView, frame: Frame, position: int) -> bool:
@@ -67,7 +67,7 @@ def _runs_once(project: ProjectView, frame: Frame, position: int) -> bool:
     return False
 
 
-def _excludes(project: ProjectView, frame: Frame, first: int, second: int) -> bool:
+def excludes(project: ProjectView, frame: Frame, first: int, second: int) -> bool:
     """Whether a call at one place, or one in the other branch of a condition, is not made where the first one is."""
     structure = control(FrameView(project, frame)).structure
     sites = [[s for s in structure.of(ir.Call) if s.instr.position == pos] for pos in (first, second)]

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 from hybridize.domain.calls import DIRECT
 from hybridize.facts.callgraph import denotes
+from hybridize.facts.model import FunctionKind
+from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -31,6 +33,18 @@ def direct_calls(function: FunctionView) -> Iterator[tuple[Frame, int, Frame]]:
             called = [o for call in index_of(caller.code).calls.get(pos, ()) for o in caller.vals[call.function] or ()]
             if called and all(denotes(obj, function.code) for obj in called):
                 yield caller, pos, frame
+
+
+def passed_by_place(function: FunctionView, caller: Frame, pos: int, index: int) -> list[int]:
+    """The slot that a call of a hybrid function passes for a parameter."""
+    call = call_at(caller.code, pos)
+    if call is None or any(starred for _, starred in call.arguments):
+        return []
+    named = dict(call.keywords).get(function.code.params[index].name)
+    if named is not None:
+        return [named]
+    place = index - (function.facts.kind in (FunctionKind.METHOD, FunctionKind.CLASSMETHOD))
+    return [call.arguments[place][0]] if 0 <= place < len(call.arguments) else []
 
 
 def runs_always(frame: Frame, position: int) -> bool:

@@ -14,12 +14,14 @@ from hybridize.flow.frames import Frame
 from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
+from hybridize.program.ir import Code
 from hybridize.tracing.building import is_built
 from hybridize.tracing.lifetimes import lifetimes
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 #: What lets an optimizer take a step, at the first of which it makes its variables.
 STEPS: Final = frozenset({"apply_gradients", "minimize", "apply"})
+_PLAIN: Final = frozenset({"keras.optimizers.SGD", "keras.optimizers.legacy.SGD"})
 _STEP: Final = "apply_gradients"  # nothing but optimizers has a method of this name
 
 
@@ -28,6 +30,21 @@ def is_optimizer(project: ProjectView, obj: object) -> bool:
     if not isinstance(obj, (Inst, LibInst)):
         return False
     return any(n.startswith("keras.optimizers.") for n in registry.mro_names(obj))
+
+
+def is_steady(obj: Obj) -> bool:
+    """Whether an optimizer goes down the gradient without momentum: it needs no variables but its own."""
+    if not isinstance(obj, (Inst, LibInst)) or _PLAIN.isdisjoint(registry.mro_names(obj)[:1]):
+        return False
+    code, position = obj.site
+    made = [i for i in index_of(code).at(position) if isinstance(i, ir.Call)] if isinstance(code, Code) else []
+    return bool(made) and all(
+        len(i.arguments) < 2 and not any(starred for _, starred in i.arguments) and _is_plain(i) for i in made
+    )
+
+
+def _is_plain(call: ir.Call) -> bool:
+    return all(key not in ("momentum", "**", None) for key, _ in call.keywords)
 
 
 def stepping(function: FunctionView) -> list[Frame]:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
 from hybridize.closure import closure
-from hybridize.domain.objects import Lib, Lit, Mod, Value
+from hybridize.domain.objects import Lib, Lit, Mod, Unknown, Value
+from hybridize.domain.unknowns import Why
 from hybridize.facts.model import Evidence
 from hybridize.facts.reasons import OPAQUE
-from hybridize.flow.frames import Frame
+from hybridize.flow.frames import Effect, Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code
@@ -122,11 +123,16 @@ def _has_graphs(project: ProjectView, some: int) -> bool:
         return any(
             frame.code in hybrids
             or not TRAINS.isdisjoint(index_of(frame.code).attributes)
-            or any(effect.kind in OPAQUE for effect in frame.effects.values())
+            or any(effect.kind in OPAQUE and not _is_loaded(effect) for effect in frame.effects.values())
             for frame in project.extents.frames(some)
         )
 
     return project.shared(("has graphs", some), find)
+
+
+def _is_loaded(effect: Effect) -> bool:
+    """Whether a saved model is called: its functions are graphs, and no switch has what they were made of."""
+    return isinstance(effect.target, Unknown) and effect.target.why is Why.LOADED
 
 
 def is_asked_for(frame: Frame, pos: int) -> bool:

@@ -20,6 +20,10 @@ _COMPUTES: Final = (
 #: Library functions of which the same is so, where no effect of theirs is seen.
 _COMPUTING: Final = ("np.", "tensor.ndarray.", "tf.constant", "tf.convert_to_tensor", "tf.cast")
 _NUMBERS: Final = frozenset(f"builtins.{name}" for name in ("int", "float", "abs", "round", "min", "max", "str"))
+#: Operations that draw, but for those to which the seed is all, and keywords of which no number comes.
+_DRAWING: Final = ("tf.random.", "tf.image.random_", "tf.nn.dropout", "tf.compat.v1.random")
+_SEEDED: Final = ("stateless", "experimental", "Generator", "split", "fold_in", "set_seed")
+_MARKS: Final = frozenset({"name", "seed"})
 #: Through so many functions that give it back a value is followed.
 _CALLS: Final = 3
 
@@ -41,6 +45,8 @@ def is_unused(project: ProjectView, frame: Frame, position: int, within: Frame, 
             if isinstance(use, ir.Return) and frame is not within and depth:
                 if not _is_dropped(project, frame, within, depth - 1):
                     return False
+            elif _only_marks(view, use, slot):
+                continue
             elif _only_computes(view, use):
                 todo += use.targets if isinstance(use, ir.Unpack) else (use.target,)
             else:
@@ -75,6 +81,21 @@ def _only_computes(view: FrameView, use: Instr) -> bool:
     names = view.names(use.function)
     known = bool(names) and all(name.startswith(_COMPUTING) or name in _NUMBERS for name in names)
     return known and _gives(view, use)
+
+
+def _only_marks(view: FrameView, use: Instr, slot: int) -> bool:
+    """Whether a value is but the name of an operation, or seeds one that draws anew at each call all the same."""
+    if not isinstance(use, ir.Call) or any(each == slot for each, _ in use.arguments):
+        return False
+    names = view.names(use.function)
+    given = {name for name, each in use.keywords if each == slot}
+    marks = _MARKS if names and all(_draws_anew(name) for name in names) else _MARKS - {"seed"}
+    return bool(names) and given <= marks and all(name.startswith("tf.") for name in names)
+
+
+def _draws_anew(name: str) -> bool:
+    """Whether an operation has a state of its own, which a seed only begins."""
+    return name.startswith(_DRAWING) and not any(word in name for word in _SEEDED)
 
 
 def _gives(view: FrameView, call: ir.Call) -> bool:

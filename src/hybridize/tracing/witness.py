@@ -25,7 +25,9 @@ from hybridize.domain.words import SETTING_UP
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import variable
 from hybridize.facts.undone import undone
+from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
+from hybridize.library.costs import BATCHES
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -42,6 +44,8 @@ from hybridize.tracing.writes import Place, name_of, writes_of
 #: Functions, with the places they read and their frames that do.
 Questions = Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]
 
+#: So many turns of a loop have some arguments of one size.
+_LONG: Final = float(BATCHES)
 #: What is read at more places are several objects that the analysis has taken together.
 _MANY: Final = 300
 _NO_VALUE: Final[frozenset[Obj]] = frozenset()
@@ -51,7 +55,8 @@ _NO_VALUE: Final[frozenset[Obj]] = frozenset()
 class Witness:
     """The events in their order, and a sentence that names them.
 
-    `often`: a loop calls the function again and again between two writes, in which no new graph is made each time.
+    `often`: a loop calls the function again and again, between two writes or with one in each turn: whatever the
+    sizes of its arguments are, it is not traced anew each time, or the loop does nothing else.
     """
 
     said: str
@@ -370,8 +375,16 @@ class _Search:
         by = f"`{who.code.name}` changes it" if who.code.is_function else "changed"
         at = _at(self.project, events[1])
         said = f"({by} at {at}, and then `{name}` is called again at {_at(self.project, events[2])})"
-        loops = index_of(frame.code).loops
-        return Witness(said, events, often=bool(set(loops.get(second, ())) - set(loops.get(write, ()))))
+        return Witness(said, events, often=self._is_often(frame, write, second))
+
+    def _is_often(self, frame: Frame, write: int, call: int) -> bool:
+        """Whether a loop has the call without the write, or turns long with both."""
+        loops, counts = index_of(frame.code).loops, self.project.shared("counts of witnesses", Counts)
+        if set(loops.get(call, ())) - set(loops.get(write, ())):
+            return True
+        around = counts.places(frame.code).around
+        both = [loop for loop in around.get(call, ()) if loop in around.get(write, ())]
+        return any(counts.is_long(frame, loop, _LONG) for loop in both)
 
     def left(self, function: FunctionView, bit: int, *, carried: bool) -> Witness | None:
         """The call, and the read of what it has left."""

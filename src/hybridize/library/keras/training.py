@@ -181,6 +181,18 @@ def _predicted(call: Call) -> Value:
     return (_default_step(call, data, False, How.KERAS) if known else BOTTOM) or tensor(DENSE).value
 
 
+def _own_step(training: bool) -> Rule:
+    """`super().train_step(data)` and `super().test_step(data)`: the model is called, then losses and metrics are."""
+
+    def rule(call: Call) -> Value:
+        data = call.arg(0, "data")
+        if isinstance(call.receiver, (Inst, LibInst)) and data:
+            _default_step(call, data, training, How.KERAS)
+        return call.list_of(_SCALAR, "dict", "metrics")
+
+    return rule
+
+
 def _losses(call: Call, truth: Value, predicted: Value, how: How) -> None:
     """Losses and metrics of the project that `compile` was given: each sees the output that has its key."""
     for name in ("loss", "metrics"):
@@ -300,8 +312,8 @@ _MODEL: Final = {
     **dict.fromkeys(("compute_loss", "_compute_loss"), Spec(lambda call: _SCALAR, op=True)),
     "compute_metrics": Spec(lambda call: call.list_of(_SCALAR, "dict", "metrics"), op=True),
     "compiled_loss": Spec(lambda call: _SCALAR, op=True),
-    "train_step": Spec(lambda call: call.list_of(_SCALAR, "dict", "metrics"), op=True),
-    "test_step": Spec(lambda call: call.list_of(_SCALAR, "dict", "metrics"), op=True),
+    "train_step": Spec(_own_step(training=True), op=True),
+    "test_step": Spec(_own_step(training=False), op=True),
     "predict_step": Spec(_predicted, op=True),
     "make_train_function": Spec(lambda call: unknown("a train function").value),
     "get_metrics_result": Spec(lambda call: call.list_of(_SCALAR, "dict", "metrics"), op=True),

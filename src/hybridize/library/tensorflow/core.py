@@ -25,6 +25,7 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SPARSE, UNRESOLVED, VARIABLE, Dim
+from hybridize.domain.unknowns import Why
 from hybridize.library.convert import PYTHON_TF, dim_of, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.dialect import FUNCTION_PARAMETERS
@@ -322,6 +323,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     },
     "tf.summary.trace_on": Spec(_nothing, effects=("state",)),
     "tf.summary.trace_export": Spec(_nothing, effects=("io",)),
+    "tf.saved_model.load": Spec(lambda call: unknown("a saved model", Why.LOADED).value, effects=("io",)),
     "tf.saved_model.save": Spec(_nothing, effects=("io",)),
 }
 

@@ -14,7 +14,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.records import replace
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.optional import conditional
+from hybridize.rules.optional import answered, conditional
 from hybridize.tracing.behind import is_dead
 from hybridize.tracing.data_functions import given_to_data_sets
 from hybridize.tracing.effects import hit, reasons
@@ -51,7 +51,7 @@ def of_data_sets(project: ProjectView) -> Iterator[Hit]:
 
     A function that is hybrid, or has a hybrid one draw, is told of as such.
     """
-    hybrids, doubtful = project.solution.world.hybrids, conditional(project)
+    hybrids, doubtful, answers = project.solution.world.hybrids, conditional(project), answered(project)
     for frame, caller, pos in given_to_data_sets(project):
         for reason in project.effects.of(frame).values():
             effect = reason.effect
@@ -64,8 +64,9 @@ def of_data_sets(project: ProjectView) -> Iterator[Hit]:
                 way = (given, *found.evidence)
                 fixed = _is_fixed(reason, list(_seeded(FrameView(project, frame))))
                 open_ = any(step.line in doubtful.get(step.path, ()) for step in way)
-                idle = fixed or open_ or is_dead(project, caller, pos)
-                yield replace(found, evidence=way, level=Level.INFO if idle else None)
+                asked = any(step.line in answers.get(step.path, ()) for step in way)
+                idle = fixed or asked or is_dead(project, caller, pos)
+                yield replace(found, evidence=way, level=Level.INFO if idle else Level.WARNING if open_ else None)
 
 
 def _seeded(view: FrameView) -> Iterator[tuple[int, str]]:

@@ -10,7 +10,7 @@ from hybridize.facts.callgraph import extent
 from hybridize.facts.extents import Having
 from hybridize.facts.guards import guarded
 from hybridize.facts.model import Evidence, FunctionKind
-from hybridize.facts.origins import call_at, definitions, passed_slots
+from hybridize.facts.origins import definitions, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -18,6 +18,7 @@ from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.tracing.alternatives import together
 from hybridize.tracing.building import is_built, owns_weights
+from hybridize.tracing.certain import passed_by_place
 from hybridize.tracing.creation import builds_weights, makes_variables
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
@@ -114,7 +115,7 @@ def _makers(function: FunctionView, index: int) -> dict[tuple[str, int], tuple[s
             continue
         slots = passed_slots(caller, pos, frame, index)
         here = (caller.code.path, pos)
-        for slot in _by_place(function, caller, pos, index) if slots is None else slots:
+        for slot in passed_by_place(function, caller, pos, index) if slots is None else slots:
             made = _maker(caller, slot)
             if isinstance(made, ir.Call):
                 found.setdefault((caller.code.path, made.position), here)
@@ -168,18 +169,6 @@ def _maker(caller: Frame, slot: int) -> Instr | None:
         if isinstance(display, ir.Sequence) and len(display.elements) == len(made.targets):
             return definitions(caller.code).get(display.elements[made.targets.index(slot)][0])
     return made
-
-
-def _by_place(function: FunctionView, caller: Frame, pos: int, index: int) -> list[int]:
-    """The slot that a call of a hybrid function passes for a parameter."""
-    call = call_at(caller.code, pos)
-    if call is None or any(starred for _, starred in call.arguments):
-        return []
-    named = dict(call.keywords).get(function.code.params[index].name)
-    if named is not None:
-        return [named]
-    place = index - (function.facts.kind.value in ("method", "classmethod"))
-    return [call.arguments[place][0]] if 0 <= place < len(call.arguments) else []
 
 
 def _is_used_outside(function: FunctionView, obj: Obj) -> bool:

@@ -13,12 +13,15 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code
+from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.alternatives import together
+from hybridize.rules.optional import conditional
+from hybridize.tracing.alternatives import excludes, together
 from hybridize.tracing.building import is_built
+from hybridize.tracing.certain import direct_calls, passed_by_place
 from hybridize.tracing.hybridized import places
 from hybridize.tracing.keyed import varies
-from hybridize.tracing.late import STEPS, comes_again, is_optimizer, stepping
+from hybridize.tracing.late import STEPS, comes_again, is_optimizer, is_steady, stepping
 from hybridize.tracing.processes import programs_of
 from hybridize.tracing.views import FunctionView, ProjectView
 
@@ -41,12 +44,66 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 said = f"`{param.name}` is now one optimizer, now another: the second one makes its variables too late"
                 here = Evidence(said, function.code.path, function.code.line)
                 used = Evidence("its variables are made here", frame.code.path, pos >> 16)
-                calls = sorted({(c.code.path, p >> 16) for c, p, _, how in function.callers() if how is not How.ROOT})
-                called = [Evidence("called here", *place) for place in calls[:3]]
-                yield Hit(function.code.position, said, evidence=(here, used, *called))
+                shown = _shown(function, i)
+                calls = {(c.code.path, p >> 16) for c, p, _, how in function.callers() if how is not How.ROOT}
+                called = [Evidence("called here", *place) for place in shown or sorted(calls)[:3]]
+                level = Level.ERROR if shown else None
+                yield Hit(function.code.position, said, evidence=(here, used, *called), level=level)
                 break
 
     yield from _by_key(function)
+
+
+def _shown(function: FunctionView, index: int) -> list[tuple[str, int]]:
+    """Where a function of the project calls the graph with one optimizer, and then with another for certain."""
+    if function.facts.kind is FunctionKind.METHOD and len({o for f in function.frames for o in f.args[0]}) != 1:
+        return []  # a graph for each receiver
+    project = function.project
+    given: dict[Frame, dict[int, Obj]] = {}
+    for caller, pos, _ in direct_calls(function) if function.is_hybrid else ():
+        for slot in passed_by_place(function, caller, pos, index):
+            found = list(caller.vals[slot] or ())
+            if len(found) == 1 and _is_late(project, found[0]) and found[0] not in _met_outside(function):
+                given.setdefault(caller, {})[pos] = found[0]
+    pairs = [
+        [(caller.code.path, pos >> 16) for pos in pair]
+        for caller, some in given.items()
+        for pair in combinations(sorted(some), 2)
+        if some[pair[0]] is not some[pair[1]] and not excludes(project, caller, *pair)
+    ]
+    doubtful = conditional(project)
+    return min(pairs, key=lambda pair: sum(line in doubtful.get(path, ()) for path, line in pair), default=[])
+
+
+def _met_outside(function: FunctionView) -> set[Obj]:
+    """The optimizers that other code lets take a step, or gives to a model: they may have their variables by then."""
+    project = function.project
+    extent = project.extents.of_all(function.frames)
+
+    def find() -> set[Obj]:
+        found: set[Obj] = set()
+        for frame in (f for frames in project.solution.frames.values() for f in frames):
+            if project.extents.has(extent, frame):
+                continue
+            attributes = index_of(frame.code).attributes
+            for instr in (i for name in STEPS for i in attributes.get(name, ())):
+                found.update(frame.vals[instr.owner] or ())
+            for call in index_of(frame.code).of(ir.Call) if "compile" in attributes else ():
+                if _is_compiling(index_of(frame.code).source(call.function)):
+                    found.update(o for slot in arguments(call) if slot >= 0 for o in frame.vals[slot] or ())
+        return found
+
+    return project.shared(("steps outside", function.code), find)
+
+
+def _is_compiling(instr: ir.Instr | None) -> bool:
+    return isinstance(instr, ir.Attr) and instr.name == "compile"
+
+
+def _is_late(project: ProjectView, obj: Obj) -> bool:
+    """Whether the first step of an optimizer makes variables for sure."""
+    late = is_optimizer(project, obj) and isinstance(obj, (Inst, LibInst)) and not is_built(project, obj)
+    return late and not is_steady(obj)
 
 
 def _meet(function: FunctionView, optimizers: set[Obj], index: int) -> bool:
@@ -130,7 +187,8 @@ RULE = Rule(
     summary="A second optimizer arrives as an argument and would make its variables at a later trace.",
     details="""An optimizer makes its slot variables at its first step. A hybrid function may make variables only at
 its first trace: for a second optimizer TensorFlow raises. Make a hybrid function for each optimizer, or call
-`optimizer.build(variables)` before.""",
+`optimizer.build(variables)` before. It is an error where a function of the program calls the same graph with one
+optimizer and then with another; where calls are only taken together it is information.""",
     level=Level.INFO,
     root=scan,
     bad=(

@@ -13,13 +13,12 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.alternatives import together
-from hybridize.tracing.late import STEPS, comes_again, is_optimizer, stepping
+from hybridize.tracing.late import STEPS, comes_again, is_optimizer, is_steady, stepping
 from hybridize.tracing.views import FunctionView
 
 #: Since this release of TensorFlow an optimizer steps over the variables of its first step alone, eagerly as well.
 _SINCE: Final = (2, 11)
 _OLD: Final = "keras.optimizers.legacy."
-_PLAIN: Final = frozenset({"keras.optimizers.SGD", "keras.optimizers.legacy.SGD"})
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -62,20 +61,7 @@ def _makes_late(function: FunctionView, optimizer: Obj) -> bool:
     names = registry.mro_names(optimizer)
     if function.project.versions.oldest >= _SINCE and not any(n.startswith(_OLD) for n in names):
         return False
-    return _PLAIN.isdisjoint(names[:1]) or not _is_plain(optimizer)
-
-
-def _is_plain(optimizer: Inst | LibInst) -> bool:
-    """Whether a descent along the gradient is made without momentum: it needs no variables but its own."""
-    code, position = optimizer.site
-    made = [i for i in index_of(code).at(position) if isinstance(i, ir.Call)] if isinstance(code, ir.Code) else []
-    return bool(made) and all(
-        len(i.arguments) < 2 and not any(starred for _, starred in i.arguments) and _named(i) for i in made
-    )
-
-
-def _named(call: ir.Call) -> bool:
-    return all(key not in ("momentum", "**", None) for key, _ in call.keywords)
+    return not is_steady(optimizer)
 
 
 RULE = Rule(

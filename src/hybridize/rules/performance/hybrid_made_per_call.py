@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Unknown, Value, Wrapper
 from hybridize.facts.origins import call_at
@@ -74,8 +75,20 @@ def _is_wasted(function: FunctionView, frames: list[Frame], pos: int) -> bool:
         return False  # what a data set or a graph is given is traced once for each of them in any case
     if any(_is_handed(frame, function.code) for frame in frames):
         return False
-    made = [(frame, pos) for frame in frames if not is_traced(function.project, frame)]
+    seen = _run_eagerly(function.project)  # callers that nobody sees may have a graph around it
+    made = [(frame, pos) for frame in frames if frame in seen and not is_traced(function.project, frame)]
     return bool(made) and not _goes_on(function) and lifetimes(function.project).is_seen_short(calls, made, _ENDURES)
+
+
+def _run_eagerly(project: ProjectView) -> set[Frame]:
+    """What programs are seen to run outside of graphs."""
+    hybrids = project.solution.world.hybrids
+
+    def find() -> set[Frame]:
+        bodies = project.solution.world.module_frames.values()
+        return set(closure(bodies, lambda frame: [c for _, c in frame.calls if c.code not in hybrids]))
+
+    return project.shared("runs eagerly", find)
 
 
 def _is_of_new(frame: Frame, code: Code) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from hybridize.closure import closure
 from hybridize.domain.objects import Inst, LibInst, Lit, Prim, Value
+from hybridize.facts.dispatch import is_either
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION, holds_tensor
 from hybridize.flow.frames import Frame
@@ -55,8 +57,14 @@ def read_outside(function: FunctionView) -> Iterator[Hit]:
             view = FrameView(project, found[0])
             here = Evidence("adds a loss to a layer", view.code.path, _added(view)[0].position >> 16)
             there = Evidence("the losses are read here", reader.code.path, instr.position >> 16)
-            yield Hit(function.code.position, message, evidence=(here, there))
+            sure = not _surely_run(function).isdisjoint(found)
+            yield Hit(function.code.position, message, evidence=(here, there), sure=sure)
             return
+
+
+def _surely_run(function: FunctionView) -> set[Frame]:
+    """What the function runs by calls that can be of nothing else: not of one layer or another out of a table."""
+    return set(closure(function.frames, lambda f: [c for pos, c in f.calls if not is_either(f, pos)]))
 
 
 def _added(view: FrameView) -> list[ir.Call]:
