@@ -566,3 +566,32 @@ def test_a_part_of_a_variable_is_assigned_by_tensorflow(tmp_path: Path) -> None:
         "    v[0].assign(tf.exp(x))\n    return v.read_value()\ntarget(tf.ones([2]))\n"
     )
     assert converts(tmp_path, text)
+
+
+PASSED = """\
+from distutils.version import LooseVersion
+class Filter:
+    def __init__(self, net, keys):
+        self.net, self.keys = net, keys
+    def chosen(self, seen):
+        return type(seen)((key, seen[key]) for key in self.keys) if isinstance(seen, dict) else seen
+    def target(self, seen, y):
+        if LooseVersion(tf.__version__) < LooseVersion("2.0"):
+            raise ValueError
+        {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("return tf.nn.softmax(self.net(self.chosen(seen))) + tf.reshape(y, [-1])", True),
+        ("return tf.reduce_mean(tf.square(self.net(y) - tf.exp(seen)))", True),
+        ("return tf.reshape(self.net.get(seen), [-1]) + tf.reshape(y, [-1])", False),
+        ("return tf.reduce_sum(self.net(seen) * 2.0) + tf.reshape(y, [-1])", False),
+    ],
+)
+def test_what_is_handed_in_and_called_computes_where_an_operation_gets_its_result(
+    body: str, expected: bool, tmp_path: Path
+) -> None:
+    assert converts(tmp_path, PASSED.format(body=body)) is expected

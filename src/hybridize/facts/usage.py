@@ -112,7 +112,7 @@ class Used:
 
     def _called(self, frame: Frame, effect: Effect, target: Unknown) -> str:
         """What something unknown is that is called."""
-        what = _declared(target)
+        what = declared(target)
         if what == f"a `{NO_TENSOR}`":
             return ""
         what = what or (_MODEL if _is_trained(frame, target) else "")
@@ -123,6 +123,8 @@ class Used:
         what = what or (_MODEL if _is_told_of_training(frame, effect.position) else "")
         what = what or _of_method(frame, effect.position)
         what = what or ("a method of a variable" if _is_of_trained(frame, effect.position) else "")
+        what = what or (_FUNCTION if _is_passed(frame, effect.position, target) else "")
+        what = what or ("the class of what is copied" if _copies(frame, effect.position) else "")
         return what or self._computing(frame, effect) or self._one_of(frame, effect, target)
 
     def _one_of(self, frame: Frame, effect: Effect, target: Unknown) -> str:
@@ -182,6 +184,26 @@ def _layer(frame: Frame, effect: Effect, target: Inst) -> str:
     """What an instance is that is called although its class says nothing of that: a layer, if it has their method."""
     own = any("call" in base.fields for base in target.cls.line)
     return _LAYER if own and gets_tensor(frame, effect.position) else ""
+
+
+def _is_passed(frame: Frame, position: int, target: Unknown) -> bool:
+    """Whether an argument that nobody is seen to pass is itself called, and an operation computes on what it gives."""
+    index = index_of(frame.code)
+    calls = index.calls.get(position, ())
+    itself = target.reason.startswith(_ARGUMENT) and gets_tensor(frame, position)
+    return itself and is_given(frame, calls, computed=True)
+
+
+def _copies(frame: Frame, position: int) -> bool:
+    """Whether a call is `type(x)(...)`: who does not know the class of something makes a structure like it."""
+    index = index_of(frame.code)
+    calls = [call for call in index.calls.get(position, ()) if not _is_type(frame, call)]  # both begin there
+    made = [index.source(call.function) for call in calls]
+    return bool(made) and all(isinstance(m, ir.Call) and len(m.arguments) == 1 and _is_type(frame, m) for m in made)
+
+
+def _is_type(frame: Frame, call: ir.Call) -> bool:
+    return any(isinstance(o, Lib) and o.name == "builtins.type" for o in frame.vals[call.function] or ())
 
 
 def _of_method(frame: Frame, position: int) -> str:
@@ -245,7 +267,7 @@ def _is_closure(frame: Frame, effect: Effect) -> bool:
     return not any(call.arguments or call.keywords for call in calls)
 
 
-def _declared(target: Unknown) -> str:
+def declared(target: Unknown) -> str:
     """What an annotation says of an argument that is itself called."""
     called = target.reason.rpartition(DECLARED)[2] if target.reason.startswith(_ARGUMENT) else ""
     return f"a `{called}`" if called and called != target.reason else ""
