@@ -464,3 +464,26 @@ RECORDING = """
 @pytest.mark.parametrize(("condition", "expected"), [("STEP % 10 == 0", True), ("lambda: self.count % 10 == 0", False)])
 def test_summaries_that_are_written_now_and_then(condition: str, expected: bool, tmp_path: Path) -> None:
     assert is_converted(functions(tmp_path, RECORDING.format(condition=condition))["Loop.step"]) is expected
+
+
+PROMISED = """
+    import tensorflow as tf
+
+    class Scores(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.table = tf.Variable(tf.ones([3, 4]))
+        def predict(self, x: tf.Tensor):
+            scores = tf.nn.log_softmax(tf.matmul(x, self.table)) * 2.0
+            return {given}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("scores", True), ("(scores, scores + 1.0)", True), ("self.elsewhere(scores)", False)]
+)
+def test_who_gives_tensors_instead_of_the_arrays_that_a_library_promises(
+    given: str, expected: bool, tmp_path: Path
+) -> None:
+    found = functions(tmp_path, PROMISED.format(given=given), package=True)["Scores.predict"]
+    assert is_converted(found) is expected

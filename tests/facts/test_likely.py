@@ -24,6 +24,10 @@ TAKES = {
     "a model that the maker was given": (
         "def make(model):\n    def f(x):\n        return tf.reduce_mean(model(x) ** 2)\n    return f\n"
     ),
+    "places to look up": (
+        "table = tf.Variable(tf.ones([9, 3]))\ndef f(pair):\n    user, item = pair\n"
+        "    return tf.nn.embedding_lookup(table, user) + tf.gather(table, item)\n"
+    ),
     "a mean of what is computed": (
         "def f(model, batch):\n    x, y = batch\n    return tf.reduce_mean(tf.square(model(x) - y))\n"
     ),

@@ -14,7 +14,8 @@ from typing import Final
 
 from hybridize.domain.calls import NOT_TRACED, How
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import Bound, Class, Func, LibInst, Obj, Wrapper
+from hybridize.domain.objects import Bound, Class, Func, LibInst, Obj, Tensor, Tup, Wrapper
+from hybridize.domain.tensors import DENSE
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
 from hybridize.flow.classes import bases_after
@@ -30,6 +31,8 @@ _GRAVITY: Final = (Answer.RAISES, Answer.DIFFERS, Answer.UNPROVEN, Answer.GRAPH)
 _ABSTRACT: Final = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
 #: What is called so is under no contract of its caller.
 _APART: Final = NOT_TRACED | {How.CONSTRUCTION}
+#: What users of a library's method are promised that no graph gives.
+_PROMISED: Final = ("arrays", "python")
 _STEPS: Final = 60
 _DEPTH: Final = 2
 
@@ -92,7 +95,8 @@ class Contracts:
         """
         found = self.override(code)
         own = stands is not None and _is_called(frames) and self._is_apart(code)
-        if found is not None and found.answer is not Answer.GRAPH and not own:
+        kept = found is None or own or _is_no_promise(found, frames)
+        if found is not None and found.answer is not Answer.GRAPH and not kept:
             return Evidence(found.message, code.path, code.line)
         if any(_last(node) in _ABSTRACT for node in code.decorators):
             return Evidence("an abstract method: classes elsewhere implement it", code.path, code.line)
@@ -205,6 +209,21 @@ def _functions(value: Iterable[Obj]) -> Iterator[Func]:
             yield obj
         elif isinstance(obj, Wrapper):
             yield from (inner for inner in obj.inner if isinstance(inner, Func))
+
+
+def _is_no_promise(found: Override, frames: Sequence[Frame]) -> bool:
+    """Whether a method gives tensors as it stands, where users of the library are promised arrays or numbers."""
+    promised = found.answer is Answer.UNPROVEN and found.found.contract.mode == "user"
+    if not promised or found.found.contract.gives not in _PROMISED or not frames:
+        return False
+    return all(frame.ret and all(map(_is_tensor, frame.ret)) for frame in frames)
+
+
+def _is_tensor(obj: Obj) -> bool:
+    """Whether something is a tensor, or a tuple of tensors."""
+    if isinstance(obj, Tup):
+        return bool(obj.items) and all(value and all(map(_is_tensor, value)) for value in obj.items)
+    return isinstance(obj, Tensor) and obj.kind == DENSE
 
 
 def _is_called(frames: Iterable[Frame]) -> bool:
