@@ -38,6 +38,7 @@ from hybridize.source.roles import Roles, find_roles
 CLASSES: Final = {
     "converted": "the tool makes it hybrid, too",
     "covered": "it runs as part of a graph (HY010)",
+    "named": "a graph of it would make weights under other names (HY010)",
     "small": "its graph would gain nothing (HY021)",
     "unseen": "nothing shows that it is called often enough (HY026)",
     "unsure": "safe, and resting on too little (HY027), or TensorFlow 1 (HY028)",
@@ -54,6 +55,8 @@ MODES: Final = {
     "all-safe": (Config(jobs=1, all_safe=True), Wanted(all_safe=True)),
 }
 _KEPT: Final = {"HY010": "covered", "HY021": "small", "HY026": "unseen", "HY027": "unsure", "HY028": "unsure"}
+#: What HY010 says of a graph that would make the weights of a layer.
+_NAMED: Final = "whose names would lose"
 #: All that is said of one that takes no tensor, and that a graph is not seen to pay for.
 _PLANNED: Final = frozenset((*_KEPT, "HY001"))
 #: What a project is analyzed by: sources, and what says which TensorFlow and whose package it is.
@@ -276,7 +279,7 @@ def classify(report: FunctionReport, *, tested: bool) -> Asked:
     if decision.action is Action.CONVERT_TO_HYBRID or facts.mode is Mode.HYBRID:
         group = "converted"
     elif "HY010" in codes:
-        group = "covered"
+        group = "named" if any(_NAMED in s.message for s in report.statuses if s.code == "HY010") else "covered"
     elif "HY025" in codes:
         group = "tests"
     elif "HY021" in codes:  # whatever else keeps it as it is

@@ -595,3 +595,39 @@ def test_what_is_handed_in_and_called_computes_where_an_operation_gets_its_resul
     body: str, expected: bool, tmp_path: Path
 ) -> None:
     assert converts(tmp_path, PASSED.format(body=body)) is expected
+
+
+PLAYER = """\
+class Player:
+    def __init__(self, actor, noise, optimizer):
+        self.actor, self.noise, self.optimizer = actor, noise, optimizer
+    def target(self, seen: tf.Tensor):
+        return self.{called}(tf.expand_dims(seen, 0))[0]
+    def learn(self, seen: tf.Tensor):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.actor(seen))
+        grads = tape.gradient(loss, self.actor.trainable_variables)
+        self.optimizer.apply_gradients(zip(grads, self.actor.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize(("called", "expected"), [("actor", True), ("actor.sample", True), ("noise", False)])
+def test_a_field_is_a_model_where_another_method_trains_it(called: str, expected: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, PLAYER.format(called=called)) is expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("x - y / tape.gradient(y, x)", True),
+        ("other * tape.gradient(y, x)", True),
+        ("x if other else y", True),
+        ("other.rate * 2.0", False),
+    ],
+)
+def test_what_comes_of_a_derivative_or_of_a_tensor_is_one(given: str, expected: bool, tmp_path: Path) -> None:
+    text = (
+        "def target(f, x, other):\n    with tf.GradientTape() as tape:\n        tape.watch(x)\n"
+        f"        y = tf.reshape(f(x), [-1])\n    return {given}\n"
+    )
+    assert converts(tmp_path, text) is expected

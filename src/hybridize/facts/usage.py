@@ -119,6 +119,7 @@ class Used:
         what = what or (_OPTIMIZER if _gets_gradients(frame, effect.position) else "")
         what = what or (_MODEL if _is_method_of_trained(frame, effect.position) else "")
         what = what or (_MODEL if self._is_trained_beside(frame, effect.position) else "")
+        what = what or (_MODEL if self._is_trained_field(frame, effect.position) else "")
         what = what or (_ACTIVATION if target.reason == _UNKNOWN_ACTIVATION else "")
         what = what or (_MODEL if _is_told_of_training(frame, effect.position) else "")
         what = what or _of_method(frame, effect.position)
@@ -146,6 +147,27 @@ class Used:
         names = {each.name if isinstance(each, ir.Cell) else "" for each in made}
         beside = self._nested.get(frame.code.parent, ()) if names and "" not in names else ()
         return any(names <= _asks_for_variables(code, frame.code.parent) for code in beside)
+
+    def _is_trained_field(self, frame: Frame, position: int) -> bool:
+        """Whether what is called is a field, or a method of one, whose trainable variables another method asks for."""
+        index = index_of(frame.code)
+        made = [index.source(call.function) for call in index.calls.get(position, ())]
+        fields = self._trained.get(frame.code.parent, frozenset())
+        return bool(fields and made) and all(
+            isinstance(m, ir.Attr) and bool({_field(frame.code, m), _field(frame.code, index.source(m.owner))} & fields)
+            for m in made
+        )
+
+    @cached_property
+    def _trained(self) -> Mapping[Code | None, set[str]]:
+        """The fields whose trainable variables the methods of a class ask for, by the class."""
+        found: dict[Code | None, set[str]] = {}
+        for code in self._frames:
+            index = index_of(code)
+            for name in TRAINED if code.in_class else ():
+                for read in index.attributes.get(name, ()):
+                    found.setdefault(code.parent, set()).add(_field(code, index.source(read.owner)))
+        return {cls: fields - {""} for cls, fields in found.items()}
 
     @cached_property
     def _nested(self) -> Mapping[Code | None, list[Code]]:
@@ -178,6 +200,12 @@ class Used:
         before = {each.position for each in made if isinstance(each, ir.Call)} - {position}
         effects = [e for e in frame.effects.values() if e.position in before and e.kind in OPAQUE]
         return any(self.gives_tensor(Reason(e, frame, ())) for e in effects) and is_given(frame, calls)
+
+
+def _field(code: Code, made: Instr | None) -> str:
+    """The field of the receiver that an instruction reads; empty for anything else."""
+    own = isinstance(made, ir.Attr) and bool(code.params) and index_of(code).original(made.owner) == code.params[0].slot
+    return made.name if own and isinstance(made, ir.Attr) else ""
 
 
 def _layer(frame: Frame, effect: Effect, target: Inst) -> str:
