@@ -587,6 +587,7 @@ class Filter:
     [
         ("return tf.nn.softmax(self.net(self.chosen(seen))) + tf.reshape(y, [-1])", True),
         ("return tf.reduce_mean(tf.square(self.net(y) - tf.exp(seen)))", True),
+        ("a, b = self.net(seen), self.net(y)\n        return tf.nn.softmax(a) + tf.nn.softmax(b)", True),
         ("return tf.reshape(self.net.get(seen), [-1]) + tf.reshape(y, [-1])", False),
         ("return tf.reduce_sum(self.net(seen) * 2.0) + tf.reshape(y, [-1])", False),
     ],
@@ -623,11 +624,14 @@ def test_a_field_is_a_model_where_another_method_trains_it(called: str, expected
         ("other * tape.gradient(y, x)", True),
         ("x if other else y", True),
         ("other.rate * 2.0", False),
+        ("x", True),
+        ("other.rate", False),
     ],
 )
 def test_what_comes_of_a_derivative_or_of_a_tensor_is_one(given: str, expected: bool, tmp_path: Path) -> None:
     text = (
         "def target(f, x, other):\n    with tf.GradientTape() as tape:\n        tape.watch(x)\n"
-        f"        y = tf.reshape(f(x), [-1])\n    return {given}\n"
+        "        y = tf.reshape(f(x), [-1])\n"
+        f"    for _ in range(3):\n        x = x + 0.5 * x\n    return {given}\n"
     )
     assert converts(tmp_path, text) is expected

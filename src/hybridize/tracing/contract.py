@@ -129,7 +129,7 @@ def _is_computed(
         return effects.gives_tensor(frame, made.position)
 
     def computed(each: int) -> bool:
-        return _is_computed(effects, frame, each, depth - 1, given)
+        return _is_computed(effects, frame, each, depth - 1, given | {slot})  # what a turn of a loop had, too
 
     if isinstance(made, ir.Phi):
         return all(computed(each) for _, each in made.incoming)
