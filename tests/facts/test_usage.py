@@ -612,7 +612,9 @@ class Player:
 """
 
 
-@pytest.mark.parametrize(("called", "expected"), [("actor", True), ("actor.sample", True), ("noise", False)])
+@pytest.mark.parametrize(
+    ("called", "expected"), [("actor", True), ("actor.sample", True), ("actor.save", False), ("noise", False)]
+)
 def test_a_field_is_a_model_where_another_method_trains_it(called: str, expected: bool, tmp_path: Path) -> None:
     assert converts(tmp_path, PLAYER.format(called=called)) is expected
 

@@ -20,6 +20,8 @@ from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.hints import DECLARED, NO_TENSOR
 from hybridize.library import costs
 from hybridize.library.asking import method_asks
+from hybridize.library.contracts.lookup import contract_of
+from hybridize.library.contracts.model import Answer
 from hybridize.library.registry import class_chain
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
@@ -152,11 +154,16 @@ class Used:
         """Whether what is called is a field, or a method of one, whose trainable variables another method asks for."""
         index = index_of(frame.code)
         made = [index.source(call.function) for call in index.calls.get(position, ())]
-        fields = self._trained.get(frame.code.parent, frozenset())
-        return bool(fields and made) and all(
-            isinstance(m, ir.Attr) and bool({_field(frame.code, m), _field(frame.code, index.source(m.owner))} & fields)
-            for m in made
-        )
+        fields = self._trained.get(frame.code.parent) or set[str]()
+        if not fields or not made:
+            return False
+        for read in made:
+            if not isinstance(read, ir.Attr):
+                return False
+            method = _field(frame.code, index.source(read.owner)) in fields and _runs_in_graphs(read.name)
+            if not method and _field(frame.code, read) not in fields:
+                return False
+        return True
 
     @cached_property
     def _trained(self) -> Mapping[Code | None, set[str]]:
@@ -340,7 +347,15 @@ def _is_method_of_trained(frame: Frame, position: int) -> bool:
     index = index_of(frame.code)
     trained = {_named(index, instr.owner) for instr in index.of(ir.Attr) if instr.name in TRAINED}
     made = [index.source(call.function) for call in index.calls.get(position, ())]
-    return bool(made) and all(isinstance(m, ir.Attr) and _named(index, m.owner) in trained for m in made)
+    return bool(made) and all(
+        isinstance(m, ir.Attr) and _named(index, m.owner) in trained and _runs_in_graphs(m.name) for m in made
+    )
+
+
+def _runs_in_graphs(name: str) -> bool:
+    """Whether a model's method of a name is no one of Keras' that a graph must not run: to save, to fit, to print."""
+    found = contract_of(class_chain("keras.Model"), name)
+    return found is None or found.contract.answer is Answer.GRAPH or found.contract.gives == "tensors"
 
 
 def _named(index: Index, slot: int) -> tuple[object, ...]:
