@@ -1,6 +1,6 @@
 """What hybridize says of the functions that their authors had made hybrid, once the decorators are taken away.
 
-    python scripts/undecorated.py PROJECT... [--out FILE] [--score-only] [--wrapper MODULE.NAME]
+    python scripts/undecorated.py PROJECT... [--out FILE] [--score-only] [--mode MODE] [--wrapper MODULE.NAME]
 
 Each project is copied, every `@tf.function` and `tf.function(f)` of the copy goes (lines stay where they are), and the
 copy is analyzed: by default, with each `--confidence`, and with `--all-safe`. Each function that had been hybrid falls
@@ -38,6 +38,7 @@ from hybridize.source.roles import Roles, find_roles
 CLASSES: Final = {
     "converted": "the tool makes it hybrid, too",
     "covered": "it runs as part of a graph (HY010)",
+    "named": "a graph of it would make weights under other names (HY010)",
     "small": "its graph would gain nothing (HY021)",
     "unseen": "nothing shows that it is called often enough (HY026)",
     "unsure": "safe, and resting on too little (HY027), or TensorFlow 1 (HY028)",
@@ -46,13 +47,16 @@ CLASSES: Final = {
     "tests": "kept because it belongs to the tests (HY025)",
     "missing": "not analyzed",
 }
-#: What is asked besides the default.
+#: What is asked, under the options that users would give: a fact may rest on more where the mode allows it.
 MODES: Final = {
-    "declared": Wanted(confidence=Confidence.DECLARED),
-    "assumed": Wanted(confidence=Confidence.ASSUMED),
-    "all-safe": Wanted(all_safe=True),
+    "default": (Config(jobs=1), Wanted()),
+    "declared": (Config(jobs=1), Wanted(confidence=Confidence.DECLARED)),
+    "assumed": (Config(jobs=1, all_safe=True), Wanted(confidence=Confidence.ASSUMED)),
+    "all-safe": (Config(jobs=1, all_safe=True), Wanted(all_safe=True)),
 }
 _KEPT: Final = {"HY010": "covered", "HY021": "small", "HY026": "unseen", "HY027": "unsure", "HY028": "unsure"}
+#: What HY010 says of a graph that would make the weights of a layer.
+_NAMED: Final = "whose names would lose"
 #: All that is said of one that takes no tensor, and that a graph is not seen to pay for.
 _PLANNED: Final = frozenset((*_KEPT, "HY001"))
 #: What a project is analyzed by: sources, and what says which TensorFlow and whose package it is.
@@ -275,7 +279,7 @@ def classify(report: FunctionReport, *, tested: bool) -> Asked:
     if decision.action is Action.CONVERT_TO_HYBRID or facts.mode is Mode.HYBRID:
         group = "converted"
     elif "HY010" in codes:
-        group = "covered"
+        group = "named" if any(_NAMED in s.message for s in report.statuses if s.code == "HY010") else "covered"
     elif "HY025" in codes:
         group = "tests"
     elif "HY021" in codes:  # whatever else keeps it as it is
@@ -287,7 +291,7 @@ def classify(report: FunctionReport, *, tested: bool) -> Asked:
     worth = "" if decision.benefit is None else f" {decision.benefit:.2g}x"
     sure = "" if decision.confidence is None else f" {decision.confidence.value}"
     said = [s for s in report.statuses if s.severity is not Severity.INFO or s.code in _SAID] or report.statuses
-    detail = "; ".join(f"{s.code} {s.message} [{s.path}:{s.line}]" for s in said[:3])
+    detail = "; ".join(f"{s.code} {s.message} [{s.path}:{s.line}]" for s in said)
     return Asked(
         facts.path, facts.line, group, "+".join(codes), facts.qualname, f"{worth}{sure} {detail}".strip(), tested
     )
@@ -296,27 +300,36 @@ def classify(report: FunctionReport, *, tested: bool) -> Asked:
 _SAID: Final = frozenset((*_KEPT, "HY006"))
 
 
-def ask(home: Path, places: dict[str, list[int]]) -> dict[str, list[Asked]]:
-    """What the tool says of the functions at some places of a project, by mode: one analysis, a plan for each."""
-    modes: dict[str, Sequence[FunctionReport]] = {"default": ()}
+def ask(home: Path, places: dict[str, list[int]], modes: Sequence[str] = tuple(MODES)) -> dict[str, list[Asked]]:
+    """What the tool says of the functions at some places of a project, by mode: a plan for each."""
+    texts = {path: (home / path).read_text(encoding="utf-8", errors="replace") for path in _python(home)}
+    roles = find_roles(home, texts)
+    found: dict[str, Sequence[FunctionReport]] = {}
+    for config in dict.fromkeys(MODES[mode][0].all_safe for mode in modes):
+        found.update(_analyzed(home, [mode for mode in modes if MODES[mode][0].all_safe == config]))
+    return {mode: _asked(found[mode], places, roles) for mode in modes}
+
+
+def _analyzed(home: Path, modes: Sequence[str]) -> dict[str, Sequence[FunctionReport]]:
+    """The reports of modes with the same options: one analysis, a plan for each."""
+    found: dict[str, Sequence[FunctionReport]] = {}
 
     def each(
         codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis, wanted: Wanted, mistakes: Mistakes
     ) -> Plan:
-        for name, asked in MODES.items():
+        for mode in modes:
             # Parts of a project are planned one after the other.
-            modes[name] = [*modes.get(name, ()), *once(codes, reports, basis, asked, mistakes).reports]
+            made = once(codes, reports, basis, MODES[mode][1], mistakes)
+            found[mode] = [*found.get(mode, ()), *made.reports]
         return once(codes, reports, basis, wanted, mistakes)
 
     once = deciding.plan
     deciding.plan = each
     try:
-        modes["default"] = analyze([home], Config(jobs=1), repairs=False).functions
+        analyze([home], MODES[modes[0]][0], repairs=False)
     finally:
         deciding.plan = once
-    texts = {path: (home / path).read_text(encoding="utf-8", errors="replace") for path in _python(home)}
-    roles = find_roles(home, texts)
-    return {mode: _asked(given, places, roles) for mode, given in modes.items()}
+    return found
 
 
 def _asked(functions: Sequence[FunctionReport], places: dict[str, list[int]], roles: Roles) -> list[Asked]:
@@ -358,16 +371,18 @@ def main() -> int:
     parser.add_argument("projects", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, help="a line for each function")
     parser.add_argument("--score-only", action="store_true", help="nothing but the tallies")
+    parser.add_argument("--mode", action="append", choices=MODES, help="ask in this mode alone; may be repeated")
     parser.add_argument("--wrapper", action="append", default=[], help="MODULE.NAME: a project's own `tf.function`")
     args = parser.parse_args()
     wrappers = frozenset((each.rpartition(".")[0], each.rpartition(".")[2]) for each in args.wrapper)
     lines: list[str] = []
-    totals: dict[str, list[Asked]] = {"default": [], **{mode: [] for mode in MODES}}
+    modes = args.mode or list(MODES)
+    totals: dict[str, list[Asked]] = {mode: [] for mode in modes}
     for project in args.projects:
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder) / project.resolve().name
             places, others = copy_stripped(project.resolve(), home, wrappers)
-            for mode, found in ask(home, places).items() if places else ():
+            for mode, found in ask(home, places, modes).items() if places else ():
                 totals[mode] += found
                 print(f"{mode:9} {tally(project.name, found)}; no def {others}; {refusals(found)}", flush=True)
                 lines += [_line(project.name, mode, each) for each in found]

@@ -412,3 +412,78 @@ def test_a_layer_that_has_not_what_the_project_gives_others_raises_there(
     step = functions(tmp_path, source)["step"]
     assert is_converted(step)
     assert bool(step.facts.assumptions) is not is_known  # Keras itself may have set the other one
+
+
+BELOW = """
+    import tensorflow as tf
+    from elsewhere import Agent
+
+    class Learner(Agent):
+        def _update(self, x):
+            return tf.reduce_sum(tf.square(x)) * 2.0
+        def _hook(self, x):
+            return tf.reduce_sum(tf.square(x)) * 2.0
+        def train(self, x):
+            return self._update(tf.sin(x)) + 1.0
+        def learn(self, x):
+            return self.train(x)
+"""
+
+
+def test_a_private_method_that_the_program_calls_is_its_own_below_a_base_that_nobody_knows(tmp_path: Path) -> None:
+    found = functions(tmp_path, BELOW, package=True)
+    assert is_converted(found["Learner._update"])
+    for name in ("_hook", "train"):  # the base class may call these
+        assert [status.code for status in found[f"Learner.{name}"].statuses] == ["HY027"]
+    layer = BELOW.replace("from elsewhere import Agent", "").replace("Agent", "tf.keras.layers.Layer")
+    named = functions(tmp_path / "b", layer.replace("_update", "_set_dtype_policy"), package=True)
+    assert not is_converted(named["Learner._set_dtype_policy"])
+
+
+RECORDING = """
+    import tensorflow as tf
+
+    STEP = tf.Variable(0, dtype=tf.int64)
+
+    class Loop:
+        def __init__(self):
+            self.count = 0
+        def step(self, x):
+            with tf.summary.record_if({condition}):
+                tf.summary.scalar("x", tf.reduce_sum(x), step=STEP)
+                return tf.sin(x) * tf.cos(x) + 1.0
+        def run(self):
+            for _ in range(100):
+                self.count += 1
+                self.step(tf.ones([3]))
+
+    Loop().run()
+"""
+
+
+@pytest.mark.parametrize(("condition", "expected"), [("STEP % 10 == 0", True), ("lambda: self.count % 10 == 0", False)])
+def test_summaries_that_are_written_now_and_then(condition: str, expected: bool, tmp_path: Path) -> None:
+    assert is_converted(functions(tmp_path, RECORDING.format(condition=condition))["Loop.step"]) is expected
+
+
+PROMISED = """
+    import tensorflow as tf
+
+    class Scores(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.table = tf.Variable(tf.ones([3, 4]))
+        def predict(self, x: tf.Tensor):
+            scores = tf.nn.log_softmax(tf.matmul(x, self.table)) * 2.0
+            return {given}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("scores", True), ("(scores, scores + 1.0)", True), ("self.elsewhere(scores)", False)]
+)
+def test_who_gives_tensors_instead_of_the_arrays_that_a_library_promises(
+    given: str, expected: bool, tmp_path: Path
+) -> None:
+    found = functions(tmp_path, PROMISED.format(given=given), package=True)["Scores.predict"]
+    assert is_converted(found) is expected

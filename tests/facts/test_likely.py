@@ -20,6 +20,17 @@ TAKES = {
     "what a function inside computes on": (
         "def f(x):\n    def inner(z):\n        return tf.exp(z) * 2.0\n    return inner(x) + inner(x=x)\n"
     ),
+    "a model by its hint": "def f(model: tf.keras.Model, x):\n    return model(x)\n",
+    "a model that the maker was given": (
+        "def make(model):\n    def f(x):\n        return tf.reduce_mean(model(x) ** 2)\n    return f\n"
+    ),
+    "places to look up": (
+        "table = tf.Variable(tf.ones([9, 3]))\ndef f(pair):\n    user, item = pair\n"
+        "    return tf.nn.embedding_lookup(table, user) + tf.gather(table, item)\n"
+    ),
+    "a mean of what is computed": (
+        "def f(model, batch):\n    x, y = batch\n    return tf.reduce_mean(tf.square(model(x) - y))\n"
+    ),
     "two models, one after the other": ("def f(encoder, decoder, x):\n    return tf.nn.softmax(decoder(encoder(x)))\n"),
     "elements": "def f(tensors):\n    return [tf.reshape(t, [-1]) for t in tensors]\n",
     "parts of an object": "def f(graph):\n    return tf.gather(graph.nodes, graph.senders)\n",

@@ -566,3 +566,74 @@ def test_a_part_of_a_variable_is_assigned_by_tensorflow(tmp_path: Path) -> None:
         "    v[0].assign(tf.exp(x))\n    return v.read_value()\ntarget(tf.ones([2]))\n"
     )
     assert converts(tmp_path, text)
+
+
+PASSED = """\
+from distutils.version import LooseVersion
+class Filter:
+    def __init__(self, net, keys):
+        self.net, self.keys = net, keys
+    def chosen(self, seen):
+        return type(seen)((key, seen[key]) for key in self.keys) if isinstance(seen, dict) else seen
+    def target(self, seen, y):
+        if LooseVersion(tf.__version__) < LooseVersion("2.0"):
+            raise ValueError
+        {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("return tf.nn.softmax(self.net(self.chosen(seen))) + tf.reshape(y, [-1])", True),
+        ("return tf.reduce_mean(tf.square(self.net(y) - tf.exp(seen)))", True),
+        ("a, b = self.net(seen), self.net(y)\n        return tf.nn.softmax(a) + tf.nn.softmax(b)", True),
+        ("return tf.reshape(self.net.get(seen), [-1]) + tf.reshape(y, [-1])", False),
+        ("return tf.reduce_sum(self.net(seen) * 2.0) + tf.reshape(y, [-1])", False),
+    ],
+)
+def test_what_is_handed_in_and_called_computes_where_an_operation_gets_its_result(
+    body: str, expected: bool, tmp_path: Path
+) -> None:
+    assert converts(tmp_path, PASSED.format(body=body)) is expected
+
+
+PLAYER = """\
+class Player:
+    def __init__(self, actor, noise, optimizer):
+        self.actor, self.noise, self.optimizer = actor, noise, optimizer
+    def target(self, seen: tf.Tensor):
+        return self.{called}(tf.expand_dims(seen, 0))[0]
+    def learn(self, seen: tf.Tensor):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.actor(seen))
+        grads = tape.gradient(loss, self.actor.trainable_variables)
+        self.optimizer.apply_gradients(zip(grads, self.actor.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize(
+    ("called", "expected"), [("actor", True), ("actor.sample", True), ("actor.save", False), ("noise", False)]
+)
+def test_a_field_is_a_model_where_another_method_trains_it(called: str, expected: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, PLAYER.format(called=called)) is expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("x - y / tape.gradient(y, x)", True),
+        ("other * tape.gradient(y, x)", True),
+        ("x if other else y", True),
+        ("other.rate * 2.0", False),
+        ("x", True),
+        ("other.rate", False),
+    ],
+)
+def test_what_comes_of_a_derivative_or_of_a_tensor_is_one(given: str, expected: bool, tmp_path: Path) -> None:
+    text = (
+        "def target(f, x, other):\n    with tf.GradientTape() as tape:\n        tape.watch(x)\n"
+        "        y = tf.reshape(f(x), [-1])\n"
+        f"    for _ in range(3):\n        x = x + 0.5 * x\n    return {given}\n"
+    )
+    assert converts(tmp_path, text) is expected

@@ -116,3 +116,26 @@ def test_nest_maps_what_is_in_one(tmp_path: Path) -> None:
         "halved(Pair(tf.ones([])))\n"
     )
     assert "HY301" in {f.code for f in report(source, tmp_path).findings}
+
+
+FROZEN = """
+@attr.s(frozen=True)
+class Pair:
+    x = attr.ib()
+    w = attr.ib(default=None)
+    def __attrs_post_init__(self):
+        if self.w is None:
+            object.__setattr__(self, "w", self.x)
+@attr.s
+class Longer(Pair):
+    z = attr.ib(default=None)
+def area(pair):
+    return tf.reduce_sum(pair.x) * pair.w
+for i in range(3):
+    a, b = Longer(tf.ones([3]) * i, tf.ones([])), Pair(tf.ones([3]), tf.zeros([]))
+    print(a, b, area(a) + area(b))
+"""
+
+
+def test_of_an_argument_that_is_taken_apart_nobody_asks_whether_it_equals_another(tmp_path: Path) -> None:
+    assert "HY261" not in codes(report(FROZEN, tmp_path), "area")

@@ -59,6 +59,19 @@ def test_a_way_into_a_library_may_be_given_them(tmp_path: Path) -> None:
     assert "HY304" in codes(report(OPEN, "Heads.apply", tmp_path))
 
 
+OPERATIONS = OPEN.replace("return self.layers[0](xs)", "return tf.reduce_sum({made}, 1)")
+
+
+@pytest.mark.parametrize(
+    ("made", "asked"),
+    [("self.layers[0](xs)", False), ("tf.keras.activations.relu(xs)", True), ("tf.keras.layers.ReLU()(xs)", True)],
+)
+def test_of_a_kept_layer_beside_operations_it_is_assumed_that_none_is(made: str, asked: bool, tmp_path: Path) -> None:
+    found = report(OPERATIONS.format(made=made), "Heads.apply", tmp_path)
+    assert ("HY304" in codes(found)) is asked
+    assert any("symbolic tensor" in each.message for each in found.facts.assumptions) is not asked
+
+
 def test_in_a_program_nobody_else_gives_them(tmp_path: Path) -> None:
     assert "HY304" not in codes(report(OPEN, "Heads.apply", tmp_path, world="closed"))
 

@@ -14,7 +14,8 @@ from typing import Final
 
 from hybridize.domain.calls import NOT_TRACED, How
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import Bound, Class, Func, LibInst, Obj, Wrapper
+from hybridize.domain.objects import Bound, Class, Func, LibInst, Obj, Tensor, Tup, Wrapper
+from hybridize.domain.tensors import DENSE
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
 from hybridize.flow.classes import bases_after
@@ -30,6 +31,8 @@ _GRAVITY: Final = (Answer.RAISES, Answer.DIFFERS, Answer.UNPROVEN, Answer.GRAPH)
 _ABSTRACT: Final = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
 #: What is called so is under no contract of its caller.
 _APART: Final = NOT_TRACED | {How.CONSTRUCTION}
+#: What users of a library's method are promised that no graph gives.
+_PROMISED: Final = ("arrays", "python")
 _STEPS: Final = 60
 _DEPTH: Final = 2
 
@@ -83,14 +86,17 @@ class Contracts:
         return found if found is not None and found.answer in (Answer.RAISES, Answer.DIFFERS) else None
 
     def unproven(
-        self, code: Code, frames: Sequence[Frame], stands: Callable[[Code], bool] = lambda _: False
+        self, code: Code, frames: Sequence[Frame], stands: Callable[[Code], bool] | None = None
     ) -> Evidence | None:
         """Why nobody says that a graph may stand in the place of a function; None where nothing speaks against it.
 
-        `stands`: whether an abstract method that it calls is known well enough by those that implement it here.
+        `stands`: whether an abstract method that it calls is known well enough by those that implement it here. Who
+        asks so takes a private method that the program calls for its own, whatever unknown base class is above it.
         """
         found = self.override(code)
-        if found is not None and found.answer is not Answer.GRAPH:
+        own = stands is not None and _is_called(frames) and self._is_apart(code)
+        kept = found is None or own or _is_no_promise(found, frames)
+        if found is not None and found.answer is not Answer.GRAPH and not kept:
             return Evidence(found.message, code.path, code.line)
         if any(_last(node) in _ABSTRACT for node in code.decorators):
             return Evidence("an abstract method: classes elsewhere implement it", code.path, code.line)
@@ -98,7 +104,12 @@ class Contracts:
         if outer is not None:
             return Evidence(f"a part of what {outer.message}", code.path, code.line)
         known = self._saved.get(code) or self._handed.get(code)
-        return known or _host(frames) or _gradient(code, frames) or _implemented_elsewhere(frames, stands)
+        return (
+            known
+            or _host(frames)
+            or _gradient(code, frames)
+            or _implemented_elsewhere(frames, stands or (lambda _: False))
+        )
 
     def implementers(self, code: Code) -> frozenset[Code]:
         """The functions that subclasses in the program put in the place of a method, or of what it overrides itself."""
@@ -129,6 +140,11 @@ class Contracts:
         ]
         fields = [held(cell.value, _DEPTH, parts) for obj in keras for cell in list(obj.fields.values())]
         return frozenset(func.code for value in fields for func in _functions(value))
+
+    def _is_apart(self, code: Code) -> bool:
+        """Whether a method is private, and no class that is known has one of the name."""
+        private = code.name.startswith("_") and not code.name.startswith("__")
+        return private and all(each.found.contract is UNKNOWN for each in self._every(code))
 
     def _every(self, code: Code) -> Iterator[Override]:
         assert code.parent is not None
@@ -193,6 +209,26 @@ def _functions(value: Iterable[Obj]) -> Iterator[Func]:
             yield obj
         elif isinstance(obj, Wrapper):
             yield from (inner for inner in obj.inner if isinstance(inner, Func))
+
+
+def _is_no_promise(found: Override, frames: Sequence[Frame]) -> bool:
+    """Whether a method gives tensors as it stands, where users of the library are promised arrays or numbers."""
+    promised = found.answer is Answer.UNPROVEN and found.found.contract.mode == "user"
+    if not promised or found.found.contract.gives not in _PROMISED or not frames:
+        return False
+    return all(frame.ret and all(map(_is_tensor, frame.ret)) for frame in frames)
+
+
+def _is_tensor(obj: Obj) -> bool:
+    """Whether something is a tensor, or a tuple of tensors."""
+    if isinstance(obj, Tup):
+        return bool(obj.items) and all(value and all(map(_is_tensor, value)) for value in obj.items)
+    return isinstance(obj, Tensor) and obj.kind == DENSE
+
+
+def _is_called(frames: Iterable[Frame]) -> bool:
+    """Whether the program itself calls a function."""
+    return any(not caller.gone for frame in frames for caller, _, _ in frame.seen_calls())
 
 
 def _last(node: ast.expr) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 from hybridize.domain.nesting import held
@@ -168,20 +168,44 @@ def _gets_tensor(frame: Frame, call: ir.Call, *, unknown: bool = False) -> bool:
     )
 
 
-def is_given(frame: Frame, calls: Sequence[ir.Call]) -> bool:
-    """Whether an operation is given what one of some calls gives, or a part of it, by itself or in a list."""
+def is_given(frame: Frame, calls: Sequence[ir.Call], *, computed: bool = False) -> bool:
+    """Whether an operation is given what one of some calls gives, or a part of it, by itself or in a list.
+
+    With `computed`, what operators compute of it and of what may be a tensor counts as well.
+    """
     index = index_of(frame.code)
     for position, name in frame.ops.items():
         if name in _CONVERTS:
             continue
         for instr in index.at(position):
-            made = [index.source(slot) for slot in operands(instr) if slot >= 0]
+            slots = [slot for slot in operands(instr) if slot >= 0]
+            made = [_element(index, slot) for slot in slots]
+            if computed:
+                made += [each for _, each in index.upstream(slots, partial(_by_operators, frame))]
             made += [
                 index.source(slot) for each in made if isinstance(each, ir.Sequence) for slot in _elements(index, each)
             ]
             if any(_whole(index, each) is call for each in made for call in calls):
                 return True
     return False
+
+
+def _by_operators(frame: Frame, made: Instr) -> list[int]:
+    """What operators compute something of, where none is known for a number, text or other thing than a tensor."""
+    slots = operands(made) if isinstance(made, (ir.Binary, ir.Inplace, ir.Unary)) else []
+    open_ = all(slot >= 0 and all(isinstance(o, (Tensor, Unknown)) for o in frame.vals[slot] or ()) for slot in slots)
+    return slots if open_ else []
+
+
+def _element(index: Index, slot: int) -> Instr | None:
+    """What makes the value of a slot; where it is one of a tuple that is taken apart at once, what made that."""
+    made = index.source(slot)
+    shown = index.source(made.source) if isinstance(made, ir.Unpack) else None
+    if not isinstance(made, ir.Unpack) or not isinstance(shown, ir.Sequence) or made.star >= 0:
+        return made
+    at = made.targets.index(index.original(slot)) if index.original(slot) in made.targets else -1
+    whole = len(shown.elements) == len(made.targets) and not any(star for _, star in shown.elements)
+    return index.source(shown.elements[at][0]) if at >= 0 and whole else made
 
 
 def _whole(index: Index, made: Instr | None) -> Instr | None:

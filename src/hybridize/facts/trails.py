@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Lit, Obj, Tensor, Tup, Unknown, Value, Wrapper
 from hybridize.domain.tensors import NDARRAY
-from hybridize.facts.usage import COMPUTING, TRAINING, is_distributed
+from hybridize.facts.usage import COMPUTING, TRAINING, declared, is_distributed
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.flow.speculation import asked_by, readers
@@ -191,20 +191,25 @@ class Trail:
                     said = said or "the replicas of a strategy, one element after the other"
                 if passes_on(callee.name, places):
                     self._add(code, instr.target, form)
+                elif places and form != _PART and callee.name.startswith("tf.") and takes_numbers(callee.name):
+                    self._add(code, instr.target, _MADE)  # who sums up what is computed so does not compute on numbers
             elif isinstance(callee, Unknown):
-                said = said or self._shown(code, slot, form, instr)
+                said = said or self._shown(code, slot, form, instr, callee)
                 if form != _PART and self._is_own(code, instr.function):
                     self._add(code, instr.target, _MADE)
             elif isinstance(callee, Func) and callee.code.parent is self.start[0] and form >= _SAME:
                 self._enter(callee.code, places, form)
         return said
 
-    def _shown(self, code: Code, slot: int, form: int, instr: ir.Call) -> str | None:
-        """What shows that something unknown takes tensors: that it is told of training, and a method's name."""
+    def _shown(self, code: Code, slot: int, form: int, instr: ir.Call, callee: Unknown) -> str | None:
+        """What shows that something unknown takes tensors: its annotation, that it is told of training, its name."""
         own = (code is self.start[0] or (code, slot) in self.inner) and not self.depth
         first = bool(instr.arguments) and instr.arguments[0][0] == slot
         if first and any(name == TRAINING for name, _ in instr.keywords) and (form >= _SAME or own):
             return "a model that is told whether it is trained"
+        hinted = declared(callee).strip("a `")
+        if first and (form >= _SAME or own) and hinted and is_called_with_tensors(registry.class_chain(hinted)):
+            return f"a `{hinted}`"
         read = index_of(code).source(instr.function)
         name = read.name if isinstance(read, ir.Attr) and form >= _SELF and own else ""
         return next((f"`{name}` of {what}" for what, names in COMPUTING.items() if name in names), None)
@@ -231,7 +236,7 @@ class Trail:
         return any(isinstance(o, Lib) and TENSOR_TYPES.get(o.name, NDARRAY) != NDARRAY for o in parts)
 
     def _is_own(self, code: Code, slot: int) -> bool:
-        """Whether what is called is a parameter or something of one: a model that was handed in, or is kept."""
+        """Whether what is called is a parameter, captured or something of one: a model that is handed in or kept."""
         index = index_of(code)
         arrived = {param.slot for param in code.params}
         for _ in range(DEPTH):
@@ -240,7 +245,7 @@ class Trail:
                 return True
             made = index.definitions.get(slot)
             if not isinstance(made, (ir.Attr, ir.Item)):
-                return False
+                return isinstance(made, ir.Cell)
             slot = made.owner if isinstance(made, ir.Attr) else made.source
         return False
 

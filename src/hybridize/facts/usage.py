@@ -20,6 +20,8 @@ from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.hints import DECLARED, NO_TENSOR
 from hybridize.library import costs
 from hybridize.library.asking import method_asks
+from hybridize.library.contracts.lookup import contract_of
+from hybridize.library.contracts.model import Answer
 from hybridize.library.registry import class_chain
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
@@ -112,17 +114,20 @@ class Used:
 
     def _called(self, frame: Frame, effect: Effect, target: Unknown) -> str:
         """What something unknown is that is called."""
-        what = _declared(target)
+        what = declared(target)
         if what == f"a `{NO_TENSOR}`":
             return ""
         what = what or (_MODEL if _is_trained(frame, target) else "")
         what = what or (_OPTIMIZER if _gets_gradients(frame, effect.position) else "")
         what = what or (_MODEL if _is_method_of_trained(frame, effect.position) else "")
         what = what or (_MODEL if self._is_trained_beside(frame, effect.position) else "")
+        what = what or (_MODEL if self._is_trained_field(frame, effect.position) else "")
         what = what or (_ACTIVATION if target.reason == _UNKNOWN_ACTIVATION else "")
         what = what or (_MODEL if _is_told_of_training(frame, effect.position) else "")
         what = what or _of_method(frame, effect.position)
         what = what or ("a method of a variable" if _is_of_trained(frame, effect.position) else "")
+        what = what or (_FUNCTION if _is_passed(frame, effect.position, target) else "")
+        what = what or ("the class of what is copied" if _copies(frame, effect.position) else "")
         return what or self._computing(frame, effect) or self._one_of(frame, effect, target)
 
     def _one_of(self, frame: Frame, effect: Effect, target: Unknown) -> str:
@@ -144,6 +149,32 @@ class Used:
         names = {each.name if isinstance(each, ir.Cell) else "" for each in made}
         beside = self._nested.get(frame.code.parent, ()) if names and "" not in names else ()
         return any(names <= _asks_for_variables(code, frame.code.parent) for code in beside)
+
+    def _is_trained_field(self, frame: Frame, position: int) -> bool:
+        """Whether what is called is a field, or a method of one, whose trainable variables another method asks for."""
+        index = index_of(frame.code)
+        made = [index.source(call.function) for call in index.calls.get(position, ())]
+        fields = self._trained.get(frame.code.parent) or set[str]()
+        if not fields or not made:
+            return False
+        for read in made:
+            if not isinstance(read, ir.Attr):
+                return False
+            method = _field(frame.code, index.source(read.owner)) in fields and _runs_in_graphs(read.name)
+            if not method and _field(frame.code, read) not in fields:
+                return False
+        return True
+
+    @cached_property
+    def _trained(self) -> Mapping[Code | None, set[str]]:
+        """The fields whose trainable variables the methods of a class ask for, by the class."""
+        found: dict[Code | None, set[str]] = {}
+        for code in self._frames:
+            index = index_of(code)
+            for name in TRAINED if code.in_class else ():
+                for read in index.attributes.get(name, ()):
+                    found.setdefault(code.parent, set()).add(_field(code, index.source(read.owner)))
+        return {cls: fields - {""} for cls, fields in found.items()}
 
     @cached_property
     def _nested(self) -> Mapping[Code | None, list[Code]]:
@@ -178,10 +209,36 @@ class Used:
         return any(self.gives_tensor(Reason(e, frame, ())) for e in effects) and is_given(frame, calls)
 
 
+def _field(code: Code, made: Instr | None) -> str:
+    """The field of the receiver that an instruction reads; empty for anything else."""
+    own = isinstance(made, ir.Attr) and bool(code.params) and index_of(code).original(made.owner) == code.params[0].slot
+    return made.name if own and isinstance(made, ir.Attr) else ""
+
+
 def _layer(frame: Frame, effect: Effect, target: Inst) -> str:
     """What an instance is that is called although its class says nothing of that: a layer, if it has their method."""
     own = any("call" in base.fields for base in target.cls.line)
     return _LAYER if own and gets_tensor(frame, effect.position) else ""
+
+
+def _is_passed(frame: Frame, position: int, target: Unknown) -> bool:
+    """Whether an argument that nobody is seen to pass is itself called, and an operation computes on what it gives."""
+    index = index_of(frame.code)
+    calls = index.calls.get(position, ())
+    itself = target.reason.startswith(_ARGUMENT) and gets_tensor(frame, position)
+    return itself and is_given(frame, calls, computed=True)
+
+
+def _copies(frame: Frame, position: int) -> bool:
+    """Whether a call is `type(x)(...)`: who does not know the class of something makes a structure like it."""
+    index = index_of(frame.code)
+    calls = [call for call in index.calls.get(position, ()) if not _is_type(frame, call)]  # both begin there
+    made = [index.source(call.function) for call in calls]
+    return bool(made) and all(isinstance(m, ir.Call) and len(m.arguments) == 1 and _is_type(frame, m) for m in made)
+
+
+def _is_type(frame: Frame, call: ir.Call) -> bool:
+    return any(isinstance(o, Lib) and o.name == "builtins.type" for o in frame.vals[call.function] or ())
 
 
 def _of_method(frame: Frame, position: int) -> str:
@@ -245,7 +302,7 @@ def _is_closure(frame: Frame, effect: Effect) -> bool:
     return not any(call.arguments or call.keywords for call in calls)
 
 
-def _declared(target: Unknown) -> str:
+def declared(target: Unknown) -> str:
     """What an annotation says of an argument that is itself called."""
     called = target.reason.rpartition(DECLARED)[2] if target.reason.startswith(_ARGUMENT) else ""
     return f"a `{called}`" if called and called != target.reason else ""
@@ -290,7 +347,15 @@ def _is_method_of_trained(frame: Frame, position: int) -> bool:
     index = index_of(frame.code)
     trained = {_named(index, instr.owner) for instr in index.of(ir.Attr) if instr.name in TRAINED}
     made = [index.source(call.function) for call in index.calls.get(position, ())]
-    return bool(made) and all(isinstance(m, ir.Attr) and _named(index, m.owner) in trained for m in made)
+    return bool(made) and all(
+        isinstance(m, ir.Attr) and _named(index, m.owner) in trained and _runs_in_graphs(m.name) for m in made
+    )
+
+
+def _runs_in_graphs(name: str) -> bool:
+    """Whether a model's method of a name is no one of Keras' that a graph must not run: to save, to fit, to print."""
+    found = contract_of(class_chain("keras.Model"), name)
+    return found is None or found.contract.answer is Answer.GRAPH or found.contract.gives == "tensors"
 
 
 def _named(index: Index, slot: int) -> tuple[object, ...]:

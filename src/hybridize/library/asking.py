@@ -55,6 +55,10 @@ _COMPUTING: Final = (
 _OF_STRUCTURES: Final[Mapping[str, tuple[int, str]]] = {
     **dict.fromkeys(("tf.map_fn", "tf.vectorized_map", "tf.scan", "tf.foldl", "tf.foldr"), (1, "elems")),
     "tf.dynamic_partition": (0, "data"),
+    # Of what stands at one place Python's own index is shorter.
+    **dict.fromkeys(("tf.gather", "tf.gather_nd", "tf.compat.v1.gather", "tf.batch_gather"), (1, "indices")),
+    **dict.fromkeys(("tf.nn.embedding_lookup", "tf.nn.embedding_lookup_sparse"), (1, "ids")),
+    "tf.one_hot": (0, "indices"),
     "tensorflow_probability.mcmc.sample_chain": (1, "current_state"),
 }
 #: What only TensorFlow's own shapes and dtypes have.

@@ -8,11 +8,13 @@ caller or test is seen to notice; this is the rest, as evidence for how sure a c
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
-from hybridize.domain.objects import Unknown
+from hybridize.domain.objects import Tensor, Unknown
+from hybridize.domain.tensors import DENSE
 from hybridize.facts.effects import SideEffects
-from hybridize.facts.model import Evidence
+from hybridize.facts.model import Evidence, Ternary
 from hybridize.facts.origins import callees_at, roots
 from hybridize.facts.symbolic import CLOSURE, parameter_bit
 from hybridize.flow.frames import Frame
@@ -45,7 +47,14 @@ def open_outcome(function: FunctionView) -> Evidence | None:
 
 def unknown_result(function: FunctionView) -> Evidence | None:
     """That nobody knows whether the function gives a tensor; what computes with TensorFlow by its use gives one."""
-    return next((said for view in function.views() for said in _unknown_results(view)), None)
+    tensors = _tensors(function)
+    return next((said for view in function.views() for said in _unknown_results(view, tensors)), None)
+
+
+def _tensors(function: FunctionView) -> frozenset[int]:
+    """The slots of the arguments that are known or taken for tensors: what is one comes back as one."""
+    known = [each for each in function.facts.parameters if each.tensor is Ternary.YES]
+    return frozenset(function.code.params[each.index].slot for each in known)
 
 
 def open_contracts(function: FunctionView) -> Iterator[Evidence]:
@@ -59,7 +68,7 @@ def open_contracts(function: FunctionView) -> Iterator[Evidence]:
 def _outcomes(function: FunctionView) -> Iterator[Evidence]:
     yield from _exceptions(function)
     for view in function.views():
-        yield from _results(view, declared=function.facts.gives_tensors)
+        yield from _results(view, _tensors(function), declared=function.facts.gives_tensors)
 
 
 def _exceptions(function: FunctionView) -> Iterator[Evidence]:
@@ -75,7 +84,7 @@ def _exceptions(function: FunctionView) -> Iterator[Evidence]:
                     yield Evidence(said, frame.code.path, position >> 16)
 
 
-def _results(view: FrameView, *, declared: bool) -> Iterator[Evidence]:
+def _results(view: FrameView, tensors: frozenset[int], *, declared: bool) -> Iterator[Evidence]:
     """Results of which something else comes back, or nobody knows what; `declared`: an annotation says tensors."""
     for instr in returns(view.frame, view):
         for part in parts_of(view, instr.value):
@@ -86,39 +95,58 @@ def _results(view: FrameView, *, declared: bool) -> Iterator[Evidence]:
             if is_mutable_container(value) and roots(view.frame, slot):
                 yield site(view, instr, "returns a container that existed before, of which another one comes back")
     if not declared:
-        yield from _unknown_results(view)
+        yield from _unknown_results(view, tensors)
 
 
-def _unknown_results(view: FrameView) -> Iterator[Evidence]:
+def _unknown_results(view: FrameView, tensors: frozenset[int]) -> Iterator[Evidence]:
+    """What is returned of which nobody knows what it is; `tensors`: the slots of arguments that are some."""
     for instr in returns(view.frame, view):
         for _, slot in display(view, instr.value):
             unknown = next((obj for obj in view.value(slot) if isinstance(obj, Unknown)), None)
-            if unknown is not None and not _is_computed(view.project.effects, view.frame, slot):
+            if unknown is not None and not _is_computed(view.project.effects, view.frame, slot, given=tensors):
                 yield site(view, instr, f"returns something that is not known: {unknown.reason}")
 
 
-def _is_computed(effects: SideEffects, frame: Frame, slot: int, depth: int = _DEPTH) -> bool:
-    """Whether all that is unknown of a value comes of calls that compute with TensorFlow by their use."""
-    if slot < 0 or not any(isinstance(obj, Unknown) for obj in frame.vals[slot] or ()):
+def _is_computed(
+    effects: SideEffects, frame: Frame, slot: int, depth: int = _DEPTH, given: frozenset[int] = frozenset()
+) -> bool:
+    """Whether all that is unknown of a value comes of calls that compute with TensorFlow by their use.
+
+    So does what an operator makes of that and of whatever is beside it, and what comes in the slots that are `given`.
+    """
+    if slot < 0 or slot in given or not any(isinstance(obj, Unknown) for obj in frame.vals[slot] or ()):
         return True
     made = index_of(frame.code).definitions.get(slot)
     if not depth:
         return False
     if isinstance(made, ir.Call):
         callees = [callee for callee, _ in callees_at(frame, made.position)]
-        given = [(each, instr.value) for each in callees for instr in index_of(each.code).of(ir.Return)]
+        results = [(each, instr.value) for each in callees for instr in index_of(each.code).of(ir.Return)]
         if made.position in frame.ops:
             return True
-        if given:
-            return all(_is_computed(effects, each, value, depth - 1) for each, value in given)
+        if results:
+            return all(_is_computed(effects, each, value, depth - 1) for each, value in results)
         return effects.gives_tensor(frame, made.position)
+
+    def computed(each: int) -> bool:
+        return _is_computed(effects, frame, each, depth - 1, given | {slot})  # what a turn of a loop had, too
+
     if isinstance(made, ir.Phi):
-        return all(_is_computed(effects, frame, each, depth - 1) for _, each in made.incoming)
+        return all(computed(each) for _, each in made.incoming)
     if isinstance(made, (ir.Operator, ir.Unary)):
-        return all(_is_computed(effects, frame, each, depth - 1) for each in operands(made))
+        slots = operands(made)
+        return any(map(computed, filter(partial(_may_be_tensor, frame), slots))) or all(map(computed, slots))
     if isinstance(made, (ir.Item, ir.Unpack, ir.Copy)):
-        return _is_computed(effects, frame, made.source, depth - 1)
+        return computed(made.source)
     return False
+
+
+def _may_be_tensor(frame: Frame, slot: int) -> bool:
+    """Whether nothing but tensors, and what is not known, is in a slot."""
+    value = frame.vals[slot] if slot >= 0 else None
+    return bool(value) and all(
+        isinstance(o, Unknown) or (isinstance(o, Tensor) and o.kind == DENSE) for o in value or ()
+    )
 
 
 def _symbolic(view: FrameView) -> Iterator[Evidence]:

@@ -51,12 +51,14 @@ def holds_symbolic(value: Value) -> bool:
 class Fed:
     """What a function does with its arguments: the mask of parameters that layers get, and where the first gets one.
 
-    `refused`: something in the function takes no symbolic tensor of Keras: it computes, and builds no model.
+    `refused`: something in the function takes no symbolic tensor of Keras: it computes, and builds no model. `making`:
+    those that functions of Keras get, or layers that the call makes, as in code that builds models.
     """
 
     layers: int = 0
     position: int = 0
     refused: bool = False
+    making: int = 0
 
 
 def fed(view: FrameView) -> Fed:
@@ -69,23 +71,31 @@ def fed(view: FrameView) -> Fed:
 
 
 def _fed(view: FrameView) -> Fed:
-    layers, position, refused = 0, 0, False
-    for instr in index_of(view.code).of(ir.Call):
+    layers, position, refused, making = 0, 0, False, 0
+    index = index_of(view.code)
+    for instr in index.of(ir.Call):
         given = 0
         for slot in arguments(instr):
             given |= view.mask(slot) & ~OPERATION
         names = view.names(instr.function)
         refused = refused or any(map(_refuses, names))
         through = given if is_layer(view.project, view.value(instr.function)) else 0
+        if through and (
+            isinstance(index.source(instr.function), ir.Call)
+            or any(isinstance(o, Lib) for o in view.value(instr.function))
+        ):
+            making |= through
         for callee, how in view.callees(instr.position):
             if how in DIRECT:
                 inner = fed(FrameView(view.project, callee))
                 refused = refused or inner.refused
-                through |= view.project.symbolic.lift(view.frame, instr.position, callee, inner.layers) & ~OPERATION
+                lift = view.project.symbolic.lift
+                through |= lift(view.frame, instr.position, callee, inner.layers) & ~OPERATION
+                making |= lift(view.frame, instr.position, callee, inner.making) & ~OPERATION
         if through & ~layers:
             position = position or instr.position
             layers |= through
-    return Fed(layers, position, refused)
+    return Fed(layers, position, refused, making)
 
 
 def _refuses(name: str) -> bool:
@@ -109,7 +119,19 @@ def _takes_symbolic(name: str) -> bool:
     return name.startswith(_FUNCTIONAL) and not makes
 
 
-def may_build(function: FunctionView) -> tuple[FrameView, int] | None:
+@dataclass(frozen=True, slots=True)
+class Builds:
+    """A call that may build a part of a model; `computes`: most likely it doesn't.
+
+    Only layers that are there before get the argument, and the function calls operations that are not Keras' beside.
+    """
+
+    view: FrameView
+    position: int
+    computes: bool
+
+
+def may_build(function: FunctionView) -> Builds | None:
     """A call in a function that callers whom nobody sees may have build a part of a model; None where that is unlikely.
 
     It is a way into a library, it is not seen what its argument is, that goes to layers, and nothing in it takes no
@@ -126,8 +148,14 @@ def may_build(function: FunctionView) -> tuple[FrameView, int] | None:
             if any(isinstance(o, Inst) and project.is_layer(o) for o in view.frame.args[0]):
                 continue
         if mask and not found.refused and function.opens(view.frame, mask):
-            return view, found.position
+            return Builds(view, found.position, not found.making & mask and _calls_operations(view))
     return None
+
+
+def _calls_operations(view: FrameView) -> bool:
+    """Whether a function itself calls operations of TensorFlow, which take no symbolic tensors of Keras 3."""
+    calls = index_of(view.code).calls
+    return any(pos in calls and name.startswith("tf.") for pos, name in view.frame.ops.items())
 
 
 def from_builder(function: FunctionView) -> tuple[Frame, int] | None:

@@ -89,6 +89,7 @@ _FUNCTIONS: Final[dict[str, Spec]] = {
     "inspect.": _QUIET,
     "dis.": _QUIET,
     "packaging.": _QUIET,
+    "distutils.version.": _QUIET,
     "textwrap.": Spec(text),
     "html.": Spec(text),
 }
@@ -110,6 +111,7 @@ _CLASSES: Final[dict[str, ClassSpec]] = {
     "matplotlib.": ClassSpec(),
     "typing.": ClassSpec(),
     "packaging.": ClassSpec(),
+    "distutils.version.": ClassSpec(),
 }
 
 

@@ -61,6 +61,10 @@ def _structure(call: Call, obj: Obj, convert: Callable[[Value], Value], tag: str
     return None
 
 
+#: So deep lists of functions are looked into.
+_DEEPEST: Final = 3
+
+
 def _cond(call: Call) -> Value:
     call.frame.computes(call.pos, call.name)
     first = call.call(call.arg(1, "true_fn")) if call.arg(1, "true_fn") else BOTTOM
@@ -79,7 +83,7 @@ def _branches(call: Call) -> Value:
 def _call_inside(call: Call, value: Value, depth: int) -> Value:
     result = BOTTOM
     for obj in value:
-        if isinstance(obj, (Tup, Container, Stream)) and depth < 3:
+        if isinstance(obj, (Tup, Container, Stream)) and depth < _DEEPEST:
             result = join(result, _call_inside(call, call.elements(obj.value), depth + 1))
         elif not isinstance(obj, Tensor) and obj not in NONE_V and _is_callable(obj):
             result = join(result, call.call(obj.value))
@@ -234,6 +238,12 @@ def _scope(call: Call) -> Value:
     return call.made(call.name).value
 
 
+def _record_if(call: Call) -> Value:
+    """What writes summaries under it asks its condition, where that is a function."""
+    _call_inside(call, call.arg(0, "condition"), _DEEPEST)
+    return call.made(call.name).value
+
+
 def _entered(value: Value) -> ClassSpec:
     """The class of a scope whose `with` statement binds that value."""
     return ClassSpec(methods={"__enter__": Spec(lambda call: value)})
@@ -323,6 +333,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.device": Spec(_scope),
     "tf.name_scope": Spec(_scope),
     "tf.control_dependencies": Spec(_scope),
+    "tf.summary.record_if": Spec(_record_if),
     "tf.distribute.get_strategy": Spec(_named_object("tf.distribute.Strategy")),
     "tf.distribute.get_replica_context": Spec(_named_object("tf.distribute.ReplicaContext")),
     "tf.distribute.has_strategy": Spec(lambda call: unknown("whether a strategy is in force").value),
@@ -330,6 +341,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
 
 CLASSES: Final[dict[str, ClassSpec]] = {
     "tf.name_scope": _entered(STR_V),
+    "tf.summary.record_if": _entered(NONE_V),
     **dict.fromkeys(("tf.init_scope", "tf.device", "tf.control_dependencies"), _entered(NONE_V)),
     **{
         f"tf.distribute.{name}": ClassSpec(

@@ -22,6 +22,7 @@ from hybridize.tracing.views import FunctionView
 
 #: The first release in which what a `keras.Input` gives is no tensor of a graph.
 _KERAS_TENSORS = (2, 4)
+_COMPUTED = "assumed that nobody gives it a symbolic tensor of Keras: it calls operations of TensorFlow, too"
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -35,9 +36,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     yield from _returned(function)
     possible = may_build(function)
     if possible is not None:
-        view, position = possible
         said = "gives an argument of unknown kind to a layer: with a symbolic tensor of Keras it builds a model"
-        yield Hit(position, said, evidence=(Evidence(said, view.code.path, position >> 16),))
+        here = Evidence(said, possible.view.code.path, possible.position >> 16)
+        yield Hit(possible.position, said, evidence=(here,), unless=_COMPUTED if possible.computes else "")
     building = None if function.is_hybrid else from_builder(function)
     if building is not None:
         caller, called = building
@@ -111,9 +112,10 @@ RULE = Rule(
 argument, in a list, tuple or dictionary as well, and as a result, wherever it came from: a field, a global, an `Input`
 that the function makes. Building the model once is Python's work; the model itself runs as a graph in `fit`, or inside
 a hybrid training step. Functions that a library exports and that do nothing but give layers an argument of unknown kind
-may be given symbolic tensors: say what the argument is by a type hint (`x: tf.Tensor`). A function that makes layers
-with weights and calls them at once builds a model, whatever its hints say: so does what it calls with what comes of
-that.""",
+may be given symbolic tensors: say what the argument is by a type hint (`x: tf.Tensor`). Where the layers are kept ones,
+and the function calls operations of TensorFlow as well, `--all-safe` assumes that they are not. A function that makes
+layers with weights and calls them at once builds a model, whatever its hints say: so does what it calls with what comes
+of that.""",
     level=Level.INFO,
     root=scan,
     bad=(

@@ -17,7 +17,7 @@ from hybridize.program.ir import Code
 from hybridize.program.operands import operands
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.tracing.comparing import compared
-from hybridize.tracing.receivers import argument_classes, receiver_classes
+from hybridize.tracing.receivers import argument_classes, receiver_classes, receives
 from hybridize.tracing.views import FunctionView
 
 _DEPTH: Final = 3
@@ -31,10 +31,11 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         given = (o for frame in function.frames for o in held(frame.args[i], _DEPTH, parts))
         objects = {o for o in given if isinstance(o, Inst)}
         others = receiver_classes(function) if i == 0 else argument_classes(function, i)
+        receiving = i == 0 and receives(function)
         for cls in sorted({o.cls for o in objects} | set(others), key=lambda c: (c.name, c.code.position)):
             seen = compared(cls)
-            if seen is None:
-                continue
+            if seen is None or (not receiving and any(base.structure is not None for base in cls.line)):
+                continue  # of what is taken apart nobody asks whether it is equal to another
             same = [o for o in objects if o.cls is cls]
             fields, where = seen
             if len(same) >= _SEVERAL:
