@@ -84,7 +84,7 @@ class Signatures:
         self.asked = asked
         self.all_safe = all_safe
         self.reads = StaticReads(project.symbolic)
-        self.rounds = Rounds(project.solution.frames)
+        self.rounds = project.shared("rounds", lambda: Rounds(project.solution.frames))
 
     def configure(self, code: Code, report: FunctionReport) -> FunctionReport:
         """The report with arguments for its decorator, where they are asked for or spare traces."""

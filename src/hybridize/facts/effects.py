@@ -97,7 +97,7 @@ class SideEffects:
         self._early: frozenset[tuple[Obj, str]] | None = None  # cached properties that constructors read
         self._dead = frozenset(f.uid for f in solution.world.frames if f.gone)
         self._stores = Stores(solution, extents)
-        self._scratch = Scratch(solution, extents, self.excused) if assumes else None
+        self._scratch = Scratch(solution, extents, self.excused, self._stores) if assumes else None
 
     def _is_quiet(self, frame: Frame) -> bool:
         """Whether nothing is known that a call of a frame changes: calls of something unknown are left out."""

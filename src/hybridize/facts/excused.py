@@ -71,11 +71,8 @@ class Excused:
 
     def is_asked(self, target: Inst, name: str) -> bool:
         """Whether a field of an object is seen to be read otherwise than by its name: by a text, or with all others."""
-        if any(
-            target in owner and any(not isinstance(o, Lit) or o.const == name for o in n) for owner, n in self._asked
-        ):
-            return True
-        return any(target in held(value, _DEPTH, parts) for value in self._whole)
+        names = self._asked_of.get(target, ())
+        return any(not isinstance(o, Lit) or o.const == name for n in names for o in n) or target in self._whole
 
     @cached_property
     def _copied(self) -> bool:
@@ -84,13 +81,14 @@ class Excused:
         unrun = [code for code in self._codes if code not in known and not code.is_body]
         if any({*index_of(code).names, *index_of(code).attributes} & _WHOLE_NAMES for code in unrun):
             return True
-        return any(isinstance(obj, (Inst, Unknown)) for value in self._whole for obj in held(value, _DEPTH, parts))
+        return any(isinstance(obj, (Inst, Unknown)) for obj in self._whole)
 
     @cached_property
-    def _whole(self) -> list[Value]:
-        """The values of which some code reads all the fields."""
+    def _whole(self) -> frozenset[Obj]:
+        """The objects of which some code reads all the fields, and what they hold."""
         frames = (frame for frames in self.solution.frames.values() for frame in frames)
-        return [frame.vals[slot] or BOTTOM for frame in frames for slot in _wholly_read(frame)]
+        values = {frame.vals[slot] or BOTTOM for frame in frames for slot in _wholly_read(frame)}
+        return frozenset(held(BOTTOM.union(*values), _DEPTH, parts))
 
     @cached_property
     def _codes(self) -> list[Code]:
@@ -115,6 +113,15 @@ class Excused:
             if len(call.arguments) > 1
             and any(isinstance(o, Lib) and o.name in _ASK for o in frame.vals[call.function] or BOTTOM)
         ]
+
+    @cached_property
+    def _asked_of(self) -> dict[Obj, set[Value]]:
+        """The names by objects."""
+        found: dict[Obj, set[Value]] = {}
+        for owner, name in self._asked:
+            for obj in owner:
+                found.setdefault(obj, set()).add(name)
+        return found
 
     @cached_property
     def trained(self) -> frozenset[Obj]:

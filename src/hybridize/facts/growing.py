@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from hybridize.domain.objects import NONE, Container, Lib, Lit, Prim, Tensor, Value
+from hybridize.domain.session import Table
 from hybridize.domain.words import APPENDS
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.evidence import tells
@@ -25,6 +26,8 @@ _FAR: Final = 12
 _CALLS: Final = 3
 _DEQUE: Final = "collections.deque"
 _WHILE: Final = "tf.while_loop"
+#: What is known of arguments: the caller, the place, the slot, and through how many more calls it is followed.
+GROWN: Final = Table[tuple[Frame, int, int, int], Evidence | None]()
 
 
 def is_growing_dim(frame: Frame, slot: int) -> bool:
@@ -44,8 +47,17 @@ def is_growing_dim(frame: Frame, slot: int) -> bool:
 
 def grown_argument(caller: Frame, pos: int, slot: int, depth: int = _CALLS) -> Evidence | None:
     """Where a loop around a call makes longer what a slot of the caller passes; None where that is not seen."""
+    known = GROWN.here()  # who calls many functions is asked by each
+    key = caller, pos, slot, depth
+    if key not in known:
+        known[key] = _grown(caller, pos, slot, depth)
+    return known[key]
+
+
+def _grown(caller: Frame, pos: int, slot: int, depth: int) -> Evidence | None:
     index = index_of(caller.code)
-    around = [loop for loop in index.of(ir.Loop) if pos in _positions(loop)]
+    loops = index.of(ir.Loop)
+    around = [loops[number] for number in index.loops.get(pos, ())]
     todo, seen, stacked = [slot], set[int](), False
     while todo and len(seen) < _FAR:
         slot = index.original(todo.pop())

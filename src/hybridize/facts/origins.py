@@ -58,6 +58,8 @@ VIEWS: Final = frozenset(
 
 
 CALLEES: Final = Table[Frame, dict[int, list[tuple[Frame, How]]]]()
+#: What calls pass: the caller, the place, the callee, the parameter.
+PASSED: Final = Table[tuple[Frame, int, Frame, int], list[int] | None]()
 
 
 def definitions(code: Code) -> dict[int, Instr]:
@@ -283,7 +285,15 @@ def _is_copied(frame: Frame, slot: int) -> bool:
 
 
 def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int] | None:
-    """The slots that a call passes for a parameter; None where that cannot be told."""
+    """The slots that a call passes for a parameter; None where that cannot be told. The list is not to be changed."""
+    noted = PASSED.here()
+    key = frame, pos, callee, index
+    if key not in noted:
+        noted[key] = _passed_slots(frame, pos, callee, index)
+    return noted[key]
+
+
+def _passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int] | None:
     calls = calls_at(frame.code, pos)
     if not calls:
         return None

@@ -7,7 +7,7 @@ lists and dictionaries each part is followed by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from hybridize.domain.calls import How
@@ -63,6 +63,8 @@ class Rounds:
 
     def __init__(self, frames: Mapping[Code, Sequence[Frame]]) -> None:
         self.frames = frames
+        self._calls: dict[tuple[_At, int], tuple[list[tuple[_At, _State]], list[tuple[_At, int]]]] = {}
+        self._grown: dict[tuple[_State, _Path], Evidence | None] = {}
 
     def longer(self, caller: Frame, pos: int, slot: int) -> Evidence | None:
         """Where what a repeated call passes is made longer on its way to the next; None where that is not seen."""
@@ -78,23 +80,43 @@ class Rounds:
 
     def _states(self, caller: Frame, pos: int, slot: int) -> Iterator[tuple[_At, _State]]:
         """What holds an argument, or parts of it, from one call to the next."""
-        todo, depth = [(_At(caller, slot), pos)], 0
-        while todo and depth < _CALLERS:
+        todo: Iterable[tuple[_At, int]] = [(_At(caller, slot), pos)]
+        seen: set[tuple[_At, int]] = set()  # most functions that many call get the same from several of them
+        for _ in range(_CALLERS):
+            above: dict[tuple[_At, int], None] = {}
+            for each in todo:
+                seen.add(each)
+                states, callers = self._at_call(*each)
+                yield from states
+                above.update(dict.fromkeys(callers))
+            todo = [each for each in above if each not in seen]
+
+    def _at_call(self, start: _At, pos: int) -> tuple[list[tuple[_At, _State]], list[tuple[_At, int]]]:
+        """The states in the function that calls, and what its own callers pass for what it goes back to."""
+        found = self._calls.get((start, pos))
+        if found is None:
+            states: list[tuple[_At, _State]] = []
             above: list[tuple[_At, int]] = []
-            for start, at in todo:
-                for each in self._backwards([start]):
-                    state = _state(each, at)
-                    if state is not None:
-                        yield each, state
-                    place = each.frame.code.place_of(each.slot)
-                    for site in each.frame.incoming if place >= 0 and not each.sites else ():
-                        if site[0] is not None and site[0] is not each.frame:
-                            given = passed_slots(site[0], site[1], each.frame, place) or ()
-                            above += [(_At(site[0], s, each.path), site[1]) for s in given]
-            todo, depth = above, depth + 1
+            for each in self._backwards([start]):
+                state = _state(each, pos)
+                if state is not None:
+                    states.append((each, state))
+                place = each.frame.code.place_of(each.slot)
+                for site in each.frame.incoming if place >= 0 and not each.sites else ():
+                    if site[0] is not None and site[0] is not each.frame:
+                        given = passed_slots(site[0], site[1], each.frame, place) or ()
+                        above += [(_At(site[0], s, each.path), site[1]) for s in given]
+            found = self._calls[start, pos] = states, above
+        return found
 
     def _round(self, start: _At, state: _State) -> Evidence | None:
         """Where the next value of a state is the last one, made longer."""
+        key = state, start.path
+        if key not in self._grown:
+            self._grown[key] = self._growth(start, state)
+        return self._grown[key]
+
+    def _growth(self, start: _At, state: _State) -> Evidence | None:
         for each in self._backwards(list(self._before(start, state))):
             if each.longer is not None and _holds(each, state) and each.path[: len(start.path)] == start.path:
                 return each.longer

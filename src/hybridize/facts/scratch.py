@@ -9,6 +9,7 @@ loop of the graph, or in a graph inside, is for what reads there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 from hybridize.domain.calls import How
@@ -36,12 +37,15 @@ _INLINE: Final = frozenset(
 class Scratch:
     """The fields of a solved program that are read only after they were stored in the same call."""
 
-    def __init__(self, solution: Solution, extents: Extents, excused: Excused) -> None:
+    def __init__(self, solution: Solution, extents: Extents, excused: Excused, plain: Stores) -> None:
+        """`plain` are the stores of the program as it is."""
         self._solution = solution
         self._extents = extents
         self._excused = excused
+        self._plain = plain
         self._stores: dict[Code, Stores] = {}
         self._readers: dict[tuple[Inst, str], list[tuple[Frame, ir.Attr]]] = {}
+        self._writers: dict[tuple[Inst, str], list[tuple[Frame, int]]] = {}
         self._known: dict[tuple[Frame, Inst, str], bool] = {}
 
     def says(self, frame: Frame, reason: Reason) -> Evidence | None:
@@ -81,18 +85,30 @@ class Scratch:
         if found is None:
             found = self._readers[target, name] = [
                 (frame, instr)
-                for code, frames in self._solution.frames.items()
-                for instr in index_of(code).attributes.get(name, ())
-                for frame in frames
+                for code, instr in self._named[0].get(name, ())
+                for frame in self._solution.frames[code]
                 if self._extents.is_live(frame) and target in (frame.vals[instr.owner] or BOTTOM)
             ]
         return found
+
+    @cached_property
+    def _named(self) -> tuple[dict[str, list[tuple[Code, ir.Attr]]], dict[str, list[tuple[Code, ir.SetAttr]]]]:
+        """The reads and stores of attributes in the whole program, by name."""
+        reads: dict[str, list[tuple[Code, ir.Attr]]] = {}
+        stores: dict[str, list[tuple[Code, ir.SetAttr]]] = {}
+        for code in self._solution.frames:
+            index = index_of(code)
+            for name, found in index.attributes.items():
+                reads.setdefault(name, []).extend((code, read) for read in found)
+            for store in index.of(ir.SetAttr):
+                stores.setdefault(store.name, []).append((code, store))
+        return reads, stores
 
     def _follows(self, graph: Code, frame: Frame, read: ir.Attr, target: Inst) -> bool:
         """Whether a store always comes before a read, given that some code is a graph."""
         stores = self._stores.get(graph)
         if stores is None:
-            stores = self._stores[graph] = Stores(self._solution, self._extents, frozenset((graph,)))
+            stores = self._stores[graph] = Stores(self._solution, self._extents, graph, self._plain)
         path = place_of(frame, read)
         return path is not None and self._is_stored(stores, graph, (frame, path, (read,)), target, set())
 
@@ -147,12 +163,17 @@ class Scratch:
                     return False
         return True
 
-    def _storing(self, target: Inst, name: str) -> Iterator[tuple[Frame, int]]:
+    def _storing(self, target: Inst, name: str) -> list[tuple[Frame, int]]:
         """Who stores in the field, and where."""
-        for code, frames in self._solution.frames.items():
-            for instr in index_of(code).of(ir.SetAttr):
-                if instr.name == name:
-                    yield from ((f, instr.position) for f in frames if target in (f.vals[instr.owner] or BOTTOM))
+        found = self._writers.get((target, name))
+        if found is None:
+            found = self._writers[target, name] = [
+                (frame, instr.position)
+                for code, instr in self._named[1].get(name, ())
+                for frame in self._solution.frames[code]
+                if target in (frame.vals[instr.owner] or BOTTOM)
+            ]
+        return found
 
 
 def _owners(frame: Frame, path: Path, given: Sequence[Value] | None) -> Value:

@@ -37,14 +37,18 @@ _LONGEST: Final = 3
 
 
 class Stores:
-    """The stores of a solved program, looked at where somebody asks."""
+    """The stores of a solved program, looked at where somebody asks; with some function as a graph: `others`."""
 
-    def __init__(self, solution: Solution, extents: Extents, graphs: frozenset[Code] = frozenset()) -> None:
+    def __init__(
+        self, solution: Solution, extents: Extents, graph: Code | None = None, others: Stores | None = None
+    ) -> None:
+        """`others` are those of the program as it is: they know what does not run the graph."""
         self._frames = solution.frames
-        self._hybrids, self._graphs = solution.world.hybrids, graphs
+        self._hybrids, self._graph, self._others = solution.world.hybrids, graph, others
         self.extents = extents
+        self._inside = extents.with_code(graph) if graph is not None else 0
         self._walks: dict[Frame, _Walk] = {}
-        self._writers: dict[str | Cell, int] = {}
+        self._writers: dict[str | Cell, int] = {} if others is None else others._writers
 
     def changed(self, frame: Frame, effect: Effect, slots: Iterable[int]) -> Way:
         """How a function reaches the object that an effect changes, if it stands in some slots."""
@@ -79,7 +83,7 @@ class Stores:
 
     def left(self, frame: Frame) -> State:
         """What a call of a function has stored whichever way it returns, by paths of the function; a graph: nothing."""
-        graph = frame.code in self._hybrids or frame.code in self._graphs
+        graph = frame.code in self._hybrids or frame.code is self._graph
         return _NOTHING if graph else self._walk(frame).returned or _NOTHING
 
     def written(self, some: int, path: Path) -> frozenset[tuple[Frame, int]] | None:
@@ -103,6 +107,8 @@ class Stores:
 
     def _fields(self) -> dict[str, dict[Code, None]]:
         """Who writes fields of each name, but for those of an object that is just being made."""
+        if self._others is not None:
+            return self._others._fields()
         if self._names is None:
             self._names = {}
             for code in self._frames:
@@ -113,6 +119,8 @@ class Stores:
     _names: dict[str, dict[Code, None]] | None = None
 
     def _walk(self, frame: Frame) -> _Walk:
+        if self._others is not None and not self.extents.of(frame) & self._inside:
+            return self._others._walk(frame)
         found = self._walks.get(frame)
         if found is None:
             found = self._walks[frame] = _Walk(self, frame)

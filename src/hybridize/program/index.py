@@ -56,15 +56,26 @@ class Index:
 
     def original(self, slot: int) -> int:
         """The slot that the value in a slot was first in, copies of it passed over."""
-        made = self.definitions.get(slot)
-        while isinstance(made, ir.Copy):
-            slot = made.source
-            made = self.definitions.get(slot)
-        return slot
+        return self._originals.get(slot, slot)
 
     def source(self, slot: int) -> Instr | None:
         """The instruction that makes the value in a slot, copies of it passed over."""
-        return self.definitions.get(self.original(slot))
+        return self.definitions.get(self._originals.get(slot, slot))
+
+    @cached_property
+    def _originals(self) -> dict[int, int]:
+        """Of the slots that copies are in, those that the values were first in."""
+        found: dict[int, int] = {}
+        for copied, made in self.definitions.items():
+            slot: int = copied
+            while isinstance(made, ir.Copy):
+                slot = made.source
+                if slot not in self.definitions:
+                    break
+                made = self.definitions[slot]
+            if slot != copied:
+                found[copied] = slot
+        return found
 
     def upstream(
         self, slots: Iterable[int], following: Callable[[Instr], Iterable[int]], most: int | None = None

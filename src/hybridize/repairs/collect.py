@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
-from hybridize.facts.callgraph import reachable
 from hybridize.facts.collect import identity
 from hybridize.facts.guards import SET_UP
 from hybridize.facts.model import Evidence, Ternary, Told
 from hybridize.facts.reasons import CHANGES, OPAQUE, VOUCHED, Reason, describe, fills_own, is_unclear, kind_of
 from hybridize.facts.restored import RESTORED
-from hybridize.flow.frames import Frame
+from hybridize.flow.frames import Effect, Frame
 from hybridize.program.ir import Code
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Bundle, Cause, Change, NotOffered, Proposed, Repair
@@ -30,6 +29,8 @@ _EFFECT_CODES: Final = {
     "state": "HY206",
 } | dict.fromkeys(sorted(CHANGES - {"iterator"}), "HY206")
 _MOST: Final = 40
+#: Effects of frames by their kind and what they concern.
+_Alike: TypeAlias = "dict[tuple[str, str], list[tuple[Effect, Frame]]]"
 
 
 class Repairs:
@@ -206,7 +207,7 @@ def _reasons(function: FunctionView) -> Iterator[Reason]:
     """The side effects that tracing alters, at every place that has one."""
     effects = function.project.effects
     for frame in function.frames:
-        alike: dict[tuple[str, str], list[Reason]] | None = None
+        alike: _Alike | None = None
         for reason in effects.of(frame).values():
             # What the analysis cannot see into it assumes harmless, or says so once the rest is repaired.
             unseen = reason.effect.kind in OPAQUE or is_unclear(reason)
@@ -214,17 +215,19 @@ def _reasons(function: FunctionView) -> Iterator[Reason]:
                 continue
             yield reason
             if reason.effect.target is None:
-                alike = _alike(frame) if alike is None else alike
+                alike = _alike(function.project, frame) if alike is None else alike
                 same = alike.get((reason.effect.kind, reason.effect.detail), ())
-                yield from (each for each in same if each.effect is not reason.effect)
+                yield from (Reason(effect, each, ()) for effect, each in same if effect is not reason.effect)
 
 
-def _alike(frame: Frame) -> dict[tuple[str, str], list[Reason]]:
+def _alike(project: ProjectView, frame: Frame) -> _Alike:
     """The effects of the same kind on the outside world at all places: a summary names one of them."""
-    found: dict[tuple[str, str], list[Reason]] = {}
-    for each in sorted(reachable(frame), key=lambda f: f.uid):
+    found: _Alike = {}
+    extents = project.extents
+    changing = project.shared("frames with effects", lambda: extents.having(lambda each: bool(each.effects)))
+    for each in sorted(extents.frames(changing.within(extents.of(frame))), key=lambda f: f.uid):
         for effect in each.effects.values():
-            found.setdefault((effect.kind, effect.detail), []).append(Reason(effect, each, ()))
+            found.setdefault((effect.kind, effect.detail), []).append((effect, each))
     return found
 
 

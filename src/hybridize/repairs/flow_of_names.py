@@ -6,6 +6,7 @@ import ast
 import itertools
 from collections.abc import Iterator, Sequence
 
+from hybridize.domain.session import cached
 from hybridize.records import dataclass
 from hybridize.repairs.fields import is_preceded
 from hybridize.repairs.names import bound_in, scopes_around
@@ -37,6 +38,7 @@ def reads(block: Sequence[ast.stmt], bound: frozenset[str] = frozenset(), *, loo
     return Reads(frozenset(needed), bound)
 
 
+@cached
 def _of_statement(node: ast.stmt, bound: frozenset[str], looped: bool) -> Reads:
     match node:
         case ast.If(test=test, body=body, orelse=orelse):
@@ -116,7 +118,12 @@ def _own_stores(node: ast.AST) -> set[str]:
 
 def bound_by(block: Sequence[ast.stmt]) -> set[str]:
     """The names that statements may bind in the scope that they are in."""
-    return {name for statement in block for name in _own_stores(statement)}
+    return set().union(*map(_bound, block))
+
+
+@cached
+def _bound(statement: ast.stmt) -> frozenset[str]:
+    return frozenset(_own_stores(statement))
 
 
 def used_later(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt], names: set[str]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TypeGuard
 
 from hybridize.domain.nesting import held as held_in
 from hybridize.domain.objects import Container, Lib, Lit, Prim, Tensor, Tup, Value
+from hybridize.domain.session import cached
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.facts.looking import contents
 from hybridize.records import dataclass
@@ -80,7 +81,12 @@ def behind(
 
 def is_tape(statement: ast.stmt) -> TypeGuard[ast.With]:
     """Whether a statement is a block that a tape records."""
-    return isinstance(statement, ast.With) and "GradientTape" in ast.unparse(statement.items[0])
+    return isinstance(statement, ast.With) and _records(statement)
+
+
+@cached
+def _records(block: ast.With) -> bool:
+    return "GradientTape" in ast.unparse(block.items[0])
 
 
 def flat(block: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

@@ -6,8 +6,8 @@ import ast
 import builtins
 import keyword
 from collections.abc import Iterator
-from functools import lru_cache
 
+from hybridize.domain.session import cached
 from hybridize.repairs.model import NotOffered
 from hybridize.repairs.text import BINDERS, FunctionNode, SourceFile, binds
 from hybridize.source.syntax import children, walk
@@ -15,9 +15,10 @@ from hybridize.source.syntax import children, walk
 _BUILTINS = frozenset(dir(builtins))
 
 
-def names_in(node: ast.AST) -> set[str]:
+@cached
+def names_in(node: ast.AST) -> frozenset[str]:
     """All names in a piece of code."""
-    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
+    return frozenset([n.id for n in walk(node) if isinstance(n, ast.Name)])
 
 
 def free_names(file: SourceFile, node: ast.AST) -> set[str]:
@@ -47,7 +48,7 @@ def scopes_around(file: SourceFile, node: ast.AST) -> Iterator[ast.AST]:
     return (outer for outer in file.around(node) if isinstance(outer, kinds))
 
 
-@lru_cache(maxsize=64)
+@cached
 def bound_in(scope: ast.AST) -> frozenset[str]:
     """The names that a function binds for itself: parameters, variables, functions, imports."""
     found: set[str] = set()

@@ -166,7 +166,7 @@ def _places(bench: Bench, code: Code, cause: Cause) -> Iterator[tuple[str, int]]
     extents = bench.project.extents
     for frame in bench.frames(code):
         for pos, callee, _ in extents.calls(frame):
-            if callee is reason.frame or reason.frame in extents.frames(extents.of(callee)):
+            if extents.has(extents.of(callee), reason.frame):
                 yield code.path, pos >> 16
 
 

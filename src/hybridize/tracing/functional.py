@@ -193,7 +193,9 @@ def _given(project: ProjectView, frame: Frame) -> _Given | None:
             continue
         view = FrameView(project, caller)
         above = _symbolic_given(project, caller)
-        symbolic = (0 if fed(view).refused else _builds_on(view)) | (above.mask if above is not None else 0)
+        built = _builds_on(view)
+        built = 0 if built and fed(view).refused else built
+        symbolic = built | (above.mask if above is not None else 0)
         for pos, how in project.sites(caller).get(frame, ()) if symbolic else ():
             mask = 0
             for i, value in enumerate(frame.args) if how in DIRECT else ():
@@ -207,17 +209,16 @@ def _given(project: ProjectView, frame: Frame) -> _Given | None:
 
 def _builds_on(view: FrameView) -> int:
     """The parameters of a frame whose values go to layers with weights that each call makes anew."""
-    known: dict[Frame, int] = view.project.shared("builds on", dict)
+    project = view.project
+    extents, known = project.extents, project.shared("builds on", dict[Frame, int])
+    builders = project.shared("builders", lambda: extents.having(lambda each: _builds(FrameView(project, each))))
+    if view.frame not in known and not builders.within(extents.of(view.frame)):
+        known[view.frame] = 0  # most programs, and most functions of others, make no layer that they call at once
     if view.frame not in known:
         known[view.frame] = 0  # of a recursive call
-        index, mask = index_of(view.code), 0
-        for instr in index.of(ir.Call):
-            made = index.source(instr.function)
-            if (
-                isinstance(made, ir.Call)
-                and is_built_late(view, made.function)
-                and not guarded(view.frame, made.position)
-            ):
+        mask = 0
+        for instr in index_of(view.code).of(ir.Call):
+            if _is_built(view, instr):
                 for slot in arguments(instr):
                     mask |= view.mask(slot)
             for callee, how in view.callees(instr.position):
@@ -227,3 +228,13 @@ def _builds_on(view: FrameView) -> int:
         # What comes of the object that a method is called on may be anything.
         known[view.frame] = mask & ~(OPERATION | CLOSURE | (parameter_bit(0) if view.has_receiver else 0))
     return known[view.frame]
+
+
+def _builds(view: FrameView) -> bool:
+    """Whether a frame itself calls a layer with weights that it makes for this call."""
+    return any(_is_built(view, instr) for instr in index_of(view.code).of(ir.Call))
+
+
+def _is_built(view: FrameView, call: ir.Call) -> bool:
+    made = index_of(view.code).source(call.function)
+    return isinstance(made, ir.Call) and is_built_late(view, made.function) and not guarded(view.frame, made.position)
