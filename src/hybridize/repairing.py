@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeAlias
 
 from hybridize.decide.model import Action, FunctionReport, Report
@@ -80,15 +80,24 @@ def repair(analyze: Analyze, report: Report, read: Read, wanted: Wanted) -> Repa
         attempt = _attempt(analyze, report, read, wanted, rejected)
         failed = _failures(report, attempt, wanted)
         if not failed:
-            left += [*attempt.refused.values(), *rejected.values()]
             made = _made(attempt)
+            left += _of_the_source([*attempt.refused.values(), *rejected.values()], report, made)
             unlocked = frozenset(made) | {function for function, _ in attempt.applied}
             return Repaired(attempt.report, attempt.contents, _done(attempt), tuple(left), made, unlocked)
         rejected.update(failed)
         if number == _ATTEMPTS - 2:  # what is left may fail in turn for ever: none, then
             reason = "not kept: other repairs in the same run did not unlock anything"
             rejected.update({goal: (found[0], reason) for goal, found in attempt.applied.items() if goal not in failed})
-    return Repaired(report, left=(*left, *rejected.values()))
+    return Repaired(report, left=(*left, *_of_the_source(rejected.values(), report, ())))
+
+
+def _of_the_source(
+    left: Iterable[tuple[Bundle, str]], report: Report, made: Collection[str]
+) -> list[tuple[Bundle, str]]:
+    """What is left of functions that people can find: in the project as it is, or made by what is applied."""
+    known = {function.facts.id for function in report.functions}.union(made)
+    # The code at the top of a module is no function of a report.
+    return [item for item in left if item[0].function in known or item[0].qualname == "<module>"]
 
 
 def goals(report: Report) -> list[tuple[Goal, Bundle]]:

@@ -66,6 +66,9 @@ def test_a_code_needs_no_analysis(api: FakeApi, capsys: pytest.CaptureFixture[st
     assert main(["explain", "p1"]) == 0
     assert capsys.readouterr().out.startswith("P1 ")
     assert api.calls == []
+    assert main(["explain", "HY0262"]) == 2
+    assert "no code `HY0262`; did you mean `HY262`?" in capsys.readouterr().err
+    assert api.calls == []
 
 
 def test_the_project_of_a_file_elsewhere(api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

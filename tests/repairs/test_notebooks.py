@@ -102,7 +102,7 @@ def test_a_program_in_cells_is_repaired_as_the_script_is(code: str, first: bool,
         cells = in_cells(case.source, lambda rng=rng: rng.random() < 0.5)  # type: ignore[misc]
         script, done = fixed("program.py", "\n".join(cells) + "\n", folders[0])
         book, also = fixed("program.ipynb", notebook(cells), folders[1])
-        assert (case.name, also) == (case.name, done)
+        assert (case.name, sorted(also)) == (case.name, sorted(done))  # in cells there are fewer blank lines
         assert code_lines(python_of(book).text) == code_lines(script.decode()), case.name
 
 

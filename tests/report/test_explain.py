@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from hybridize.decide.model import Severity, Status
+from hybridize.facts.model import Evidence, Fact, Ternary
+from hybridize.records import replace
 from hybridize.report.codes import CodeDoc, describe_code, find_code, list_codes
 from hybridize.report.explain import explain
+from hybridize.report.words import grounds, told_by
 
 from .samples import CONVERT, DEHYBRIDIZE, KEEP, SAMPLE
 
@@ -11,16 +15,20 @@ EXPECTED = """\
 trainer:Trainer.fit
   trainer.py:61, method, eager, candidate, reached
   verdict: keep eager
-  because: eager, tensor parameters (images, labels), no literal, side effects
+  because: H102 python-side-effects
+  known: eager, tensor parameters (images, labels), no literal, side effects
   for: TensorFlow 2.21, any from 2.0 to 2.21 (no file says which), Keras 2 or 3
+
+statuses
+  H102 python-side-effects (error): appends to `self.losses`, trainer.py:61
+      1. calls `log` (trainer.py:63)
+      2. calls `record` (trainer.py:75)
+      3. appends to `self.losses` (trainer.py:88)
 
 facts
   tensor parameter           yes
   primitive parameter        no
-  Python side effects        yes
-      1. calls `log` (trainer.py:63)
-      2. calls `record` (trainer.py:75)
-      3. appends to `self.losses` (trainer.py:88)
+  Python side effects        yes, see H102
   recursive                  no
   tensor computation         yes
   covered by hybrid callers  no
@@ -32,17 +40,24 @@ parameters
       1. `images` comes from the dataset (main.py:12)
   2 labels: a tensor, by speculation
       ndarray ? [...]
-
-statuses
-  H102 python-side-effects (error): appends to `self.losses`, trainer.py:61
-      1. calls `log` (trainer.py:63)
-      2. calls `record` (trainer.py:75)
-      3. appends to `self.losses` (trainer.py:88)
 """
 
 
 def test_a_function_that_is_kept() -> None:
     assert explain(SAMPLE, KEEP, str) == EXPECTED
+
+
+def test_what_a_status_has_said_is_not_told_again() -> None:
+    said = Evidence("uses `.numpy()`", "trainer.py", 70)
+    used = Evidence("the caller uses it here", "trainer.py", 90)
+    status = Status("H301", "eager-only-call", Severity.ERROR, said.message, said.path, said.line, 1, (said, used))
+    assert told_by(status) == (used,)
+    assert told_by(replace(status, line=71)) == (said, used)
+
+
+def test_a_literal_that_differs_is_no_absent_literal() -> None:
+    facts = replace(KEEP.facts, retraces=Fact(Ternary.YES))
+    assert ", a literal that differs from call to call, " in grounds(replace(KEEP, facts=facts))
 
 
 def test_a_conversion_shows_the_change_and_its_assumptions() -> None:

@@ -7,6 +7,10 @@ import os
 
 from hybridize.cli.errors import ERROR, NOTHING, UsageError
 from hybridize.cli.options import add_config_options, add_format, add_verbosity
+from hybridize.regex import regex
+
+#: What can only be meant as a code.
+_CODE = regex(r"(?i)(?:hy|p)\d+")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +42,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Explain a code, or analyze the project and explain one function or all of a file."""
     from hybridize.cli.output import style_for, write
+    from hybridize.cli.parser import did_you_mean
     from hybridize.cli.session import analyze, configure
     from hybridize.report.codes import describe_code, find_code
     from hybridize.report.documentation import load_docs
@@ -48,6 +53,8 @@ def run(args: argparse.Namespace) -> int:
     if doc:
         write(describe_code(doc, style_for()))
         return NOTHING
+    if target.path is None and _CODE.fullmatch(args.target):
+        raise UsageError(f"no code `{args.target}`{did_you_mean(args.target, (d.code for d in load_docs().values()))}")
     if target.path is not None and not os.path.exists(target.path):
         raise UsageError(f"no such file or directory: {target.path}")
     paths = list(args.paths or [_project_of(target)])

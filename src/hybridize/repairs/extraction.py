@@ -25,6 +25,7 @@ class Part:
 
     `before` is the statement in front of which the new function stands, `receiver` the first parameter where it becomes
     a method beside the old one (else empty). `fixed` are the names that the new function need not be passed.
+    `follows` says that another new function stands right above it.
     """
 
     file: SourceFile
@@ -33,6 +34,7 @@ class Part:
     before: ast.stmt
     receiver: str = ""
     fixed: frozenset[str] = frozenset()
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +202,12 @@ def _written(part: Part, name: str, docstring: str, takes: tuple[str, ...], give
     step = "\t" if "\t" in indent else "    "
     body = [_shifted(line.decode(), indent, outer + step) for line in _moved(file, block, first, last)]
     line = _first_with_comments(file, part.before)
-    gap, lead = "\n" * _blank_lines(file, part.before, line), _lead(file, part.before, line)
+    gap = "\n" * _blank_lines(file, part.before, line)
+    lead = "" if part.follows else _lead(file, part.before, line)
     result = f"{outer}{step}return {', '.join(gives)}\n" if gives else ""
     said = f'{outer}{step}"""{docstring}"""\n' if docstring else ""
-    parameters = ", ".join([part.receiver, *takes] if part.receiver else takes)
-    text = f"{lead}{outer}def {name}({parameters}):\n{said}" + "".join(f"{line}\n" for line in body) + result + gap
+    head = laid_out(f"def {name}", [part.receiver, *takes] if part.receiver else list(takes), outer)
+    text = f"{lead}{outer}{head}:\n{said}" + "".join(f"{line}\n" for line in body) + result + gap
     called = f"{part.receiver}.{name}" if part.receiver else name
     call = laid_out(f"{', '.join(gives)} = {called}" if gives else called, list(takes), indent)
     edits = (
@@ -228,7 +231,8 @@ def _first_with_comments(file: SourceFile, statement: ast.stmt) -> int:
 
 def _moved(file: SourceFile, block: Sequence[ast.stmt], first: int, last: int) -> list[bytes]:
     for node in (n for statement in block for n in walk(statement)):
-        if isinstance(node, (ast.JoinedStr, ast.Constant)) and node.lineno != node.end_lineno:
+        said = isinstance(file.parents[node], ast.Expr)  # read by people alone, as a comment
+        if isinstance(node, (ast.JoinedStr, ast.Constant)) and node.lineno != node.end_lineno and not said:
             raise NotOffered("a text over several lines would change")
     return file.lines[first - 1 : last]
 
@@ -244,10 +248,11 @@ def _shifted(line: str, indent: str, wanted: str) -> str:
 
 
 def _lead(file: SourceFile, before: ast.stmt, line: int) -> str:
-    """A blank line above the new function at a line, where code stands right above that is no function either."""
-    opens = line == 1 or file.opens_cell(line)
-    above = b"" if opens else file.lines[line - 2].strip()
-    return "\n" if above and not isinstance(before, FunctionNode) and not above.startswith((b"#", b"@")) else ""
+    """The blank lines that are missing above the new function at a line, where code stands there that is none."""
+    if line == 1 or file.opens_cell(line) or isinstance(before, FunctionNode):
+        return ""
+    above = file.lines[line - 2].strip()
+    return "" if above.startswith((b"#", b"@")) else "\n" * (_apart(file, before) - file.blank_lines_above(line))
 
 
 def _blank_lines(file: SourceFile, before: ast.stmt, line: int) -> int:
@@ -256,7 +261,18 @@ def _blank_lines(file: SourceFile, before: ast.stmt, line: int) -> int:
     compact = line > 1 and not file.lines[line - 2].lstrip().startswith(b"#")
     if isinstance(before, FunctionNode) and compact:
         return count if count or isinstance(file.parents[before], ast.ClassDef) else 0
-    return max(count, 1)
+    return max(count, _apart(file, before))
+
+
+def _apart(file: SourceFile, before: ast.stmt) -> int:
+    """How many blank lines keep functions apart from code: one within functions and cells, else what the
+    file has, or two.
+    """
+    if not isinstance(file.parents[before], ast.Module) or file.cells is not None:
+        return 1
+    tops = [node for node in file.tree.body[1:] if isinstance(node, (FunctionNode, ast.ClassDef))]
+    seen = [file.blank_lines_above(_first_with_comments(file, node)) for node in tops]
+    return max(1, max(seen, key=seen.count)) if seen else 2
 
 
 def _qualname(file: SourceFile, part: Part, name: str) -> str:

@@ -70,7 +70,7 @@ def _extracted(bench: Bench, code: Code, file: SourceFile, here: Outside) -> tup
     if here.back:
         names.append(bench.fresh(here.file, f"{private}update_step", member=is_method))
         update = _part(bench, code, here.file, here.back)
-        more = extract(update, names[-1])
+        more = extract(replace(update, follows=update.before is part.before), names[-1])
         edits = (*more.edits, *edits)
         sure = sure and next(doubts(bench, file, update, more), None) is None
     bench.promise(here.file, *names)
@@ -279,6 +279,7 @@ optimizer = tf.keras.optimizers.SGD(0.1)
 data = tf.data.Dataset.from_tensor_slices((tf.ones([40, 2]), tf.ones([40, 1]))).batch(4)
 losses = []
 
+
 @tf.function
 def train_step(x, y):
     with tf.GradientTape() as tape:
@@ -286,6 +287,7 @@ def train_step(x, y):
     gradients = tape.gradient(loss, [w])
     optimizer.apply_gradients(zip(gradients, [w]))
     return loss
+
 
 for x, y in data:
     loss = train_step(x, y)
@@ -373,6 +375,7 @@ w = tf.Variable([[1.0], [2.0]])
 optimizer = tf.keras.optimizers.SGD(0.1)
 losses = []
 
+
 @tf.function
 def train_step(x):
     with tf.GradientTape() as tape:
@@ -385,6 +388,7 @@ def train_step(x):
 def update_step(gradients):
     gradients, norm = tf.clip_by_global_norm(gradients, 1.0)
     optimizer.apply_gradients(zip(gradients, [w]))
+
 
 for step in range(60):
     x = tf.random.stateless_normal([4, 2], [1, step]) / float(step % 7 > 0)

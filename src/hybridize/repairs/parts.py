@@ -82,8 +82,6 @@ def work_of(block: Sequence[ast.stmt], work: Mapping[int, float]) -> float:
 
 def stays(statement: ast.stmt, blocked: Collection[int]) -> bool:
     """Whether a statement cannot be part of a graph: one of the lines does not, or it jumps."""
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-        return True  # a docstring
     if any(line in blocked for line in range(statement.lineno, end(statement)[0] + 1)):
         return True
     return next(forbidden([statement]), None) is not None

@@ -12,7 +12,7 @@ from hybridize.report.layout import Page
 from hybridize.report.paths import line_of, place
 from hybridize.report.style import one_line
 from hybridize.report.summary import SERIOUS
-from hybridize.report.words import reason, rests_on, steps, verdict
+from hybridize.report.words import reason, rests_on, told_by, verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +67,6 @@ class _Writer:
         text = f"{lead}: {reason(status, function.facts, self.display)}"
         line = self.page.paragraph(text, first=_INDENT, rest=f"{_INDENT}    ")
         yield line.replace(lead, self.page.style.severity(status.severity, lead), 1)
-        for step in steps(status.evidence) if self.verbose else ():
+        for step in told_by(status) if self.verbose else ():
             text = f"- {one_line(step.message)} ({one_line(place(self.display, step.path, step.line))})"
             yield self.page.paragraph(text, first=f"{_INDENT}  ", rest=f"{_INDENT}    ")

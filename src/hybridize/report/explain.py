@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from hybridize.decide.model import FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, Hybridization, ParameterFacts, Ternary
@@ -11,7 +11,18 @@ from hybridize.report.hints import bundles
 from hybridize.report.paths import place
 from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import ranking
-from hybridize.report.words import change, compared, releases, rests_on, steps, tensor_type, verdict
+from hybridize.report.words import (
+    change,
+    compared,
+    grounds,
+    keeping,
+    releases,
+    rests_on,
+    steps,
+    tensor_type,
+    told_by,
+    verdict,
+)
 
 #: The facts that a verdict rests on: what they are called, and their fields in `FunctionFacts`.
 FACTS = (
@@ -52,13 +63,13 @@ class Explanation:
 
 
 def explain(report: Report, function: FunctionReport, display: Callable[[str], str], style: Style = PLAIN) -> str:
-    """The verdict, the change, every fact with its evidence, parameters, statuses, assumptions and findings."""
+    """The verdict, the change, statuses, every fact with its evidence, parameters, assumptions and findings."""
     writer = _Explainer(display, style)
     sections: list[Iterator[str]] = [
         writer.head(report, function),
-        writer.facts(function.facts),
-        writer.parameters(function.facts),
         writer.statuses(function.statuses),
+        writer.facts(function.facts, function.statuses),
+        writer.parameters(function.facts),
         writer.repairs(report, function),
         writer.assumptions(report, function),
         writer.findings(report, function),
@@ -97,7 +108,7 @@ class _Explainer:
         yield self.style.paint(one_line(facts.id), "bold")
         yield f"  {self._place(facts.path, facts.line)}, {facts.kind}, {facts.mode}, {', '.join(known)}"
         yield f"  verdict: {self.style.action(function.decision.action, verdict(function))}"
-        yield f"  because: {rests_on(function)}"
+        yield from self._because(function)
         yield f"  for: {releases(report.project.versions)}"
         described = change(function)
         if described:
@@ -111,6 +122,16 @@ class _Explainer:
             place = self._place(facts.path, facts.hybridization.line)
             yield f"  hybrid: {made_hybrid(facts.hybridization, place)}"
 
+    def _because(self, function: FunctionReport) -> Iterator[str]:
+        """What a change rests on; of what is kept, the statuses that keep it, and then what else is known."""
+        reasons = keeping(function)
+        if not reasons:
+            yield f"  because: {rests_on(function)}"
+            return
+        passes = f"{function.decision.precondition} passes, but " if function.decision.precondition else ""
+        yield f"  because: {passes}{', '.join(dict.fromkeys(f'{each.code} {each.name}' for each in reasons))}"
+        yield f"  known: {grounds(function)}"
+
     def repairs(self, report: Report, function: FunctionReport) -> Iterator[str]:
         """What would unlock it: each repair with its doubt, and the causes that none answers."""
         bundle = bundles(report).get(function.facts.id)
@@ -123,13 +144,15 @@ class _Explainer:
         for left in bundle.rest if not bundle.hybrid else ():
             yield one_line(f"  no repair for {left.message} at {self._place(left.path, left.line)}")
 
-    def facts(self, facts: FunctionFacts) -> Iterator[str]:
-        """The six facts, each with its chain."""
+    def facts(self, facts: FunctionFacts, statuses: Sequence[Status]) -> Iterator[str]:
+        """The six facts, each with its chain, but for one that a status has told."""
         yield self._title("facts")
+        told = {status.evidence: status.code for status in reversed(statuses) if status.evidence}
         for title, field in FACTS:
             fact: Fact = getattr(facts, field)
-            yield f"  {title.ljust(_WIDTH)}  {self._value(fact.value)}"
-            yield from self._chain(fact.evidence, "      ")
+            above = told.get(fact.evidence)
+            yield f"  {title.ljust(_WIDTH)}  {self._value(fact.value)}{f', see {above}' if above else ''}"
+            yield from self._chain(() if above else fact.evidence, "      ")
 
     def parameters(self, facts: FunctionFacts) -> Iterator[str]:
         """Each parameter: whether a tensor, of which types, known from where, and its literals."""
@@ -146,7 +169,7 @@ class _Explainer:
                 yield self._title("statuses")
             code = self.style.severity(status.severity, f"{status.code} {status.name} ({status.severity})")
             yield f"  {code}: {one_line(status.message)}, {self._place(status.path, status.line)}"
-            yield from self._chain(status.evidence, "      ")
+            yield from self._chain(told_by(status), "      ")
 
     def assumptions(self, report: Report, function: FunctionReport) -> Iterator[str]:
         """What rests on speculation."""
@@ -165,7 +188,7 @@ class _Explainer:
         for finding in inside:
             code = self.style.severity(finding.severity, f"{finding.code} {finding.name}")
             yield f"  {self._place(finding.path, finding.line)}:{finding.column} {code} {one_line(finding.message)}"
-            yield from self._chain(finding.evidence, "      ")
+            yield from self._chain(told_by(finding), "      ")
 
     def _parameter(self, parameter: ParameterFacts) -> Iterator[str]:
         source = f", {SOURCES[parameter.source]}" if parameter.source else ""

@@ -82,7 +82,8 @@ def repair_page(repair: Repair) -> str:
     codes = ", ".join(sorted(repair.removes))
     parts = [
         repair.details,
-        f"It answers {codes}. `hybridize fix --unsafe-fixes --select {repair.code}` applies it alone.",
+        (f"It answers {codes}. " if codes else "")
+        + f"`hybridize fix --unsafe-fixes --select {repair.code}` applies it alone.",
         f"## Fix safety\n\n{repair.safety}",
         "## Examples",
     ]

@@ -59,6 +59,10 @@ class _Writer:
     def report(self) -> Iterator[str]:
         """All blocks, what to do first."""
         options, page = self.options, self.options.page
+        if not self.whole.project.files:  # of nothing that was read, no plan is told
+            yield from problems.write(self.whole, self.display, page, every=False, verbose=False, quiet=False)
+            yield self._totals(summarize(self.whole))
+            return
         said = releases(self.whole.project.versions)
         yield page.paragraph(said, rest="  ", lead=said.split(",")[0].split(" (")[0], colour="bold")
         yield from self.tasks()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from hybridize.decide.model import Action, Confidence, FunctionReport, Report, Status
+from hybridize.decide.model import Action, Confidence, Finding, FunctionReport, Report, Severity, Status
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, TensorType, Ternary, Told
 from hybridize.report.paths import line_of, place
 from hybridize.report.style import one_line
@@ -72,6 +72,9 @@ def gain(function: FunctionReport) -> str | None:
 
 def compared(benefit: float) -> str:
     """How fast the graph is beside eager code, the faster one first: a figure below 1 is never said."""
+    percent = round(100 * (benefit - 1))
+    if percent >= 2 and benefit < _SAME:
+        return f"the graph is about {percent}% faster than eager code"
     if 1 / _SAME < benefit < _SAME:
         return "the graph is about as fast as eager code"
     if benefit >= 1:
@@ -139,6 +142,21 @@ def rests_on(function: FunctionReport) -> str:
         return grounds(function)
     kept = " passes, left out" if decision.action is Action.KEEP else ""
     return f"{decision.precondition}{kept}: {grounds(function)}"
+
+
+def keeping(function: FunctionReport) -> tuple[Status, ...]:
+    """The statuses that a function stays as it is for: its errors, or all where there is none; none of a change."""
+    if function.decision.action is not Action.KEEP:
+        return ()
+    errors = tuple(status for status in function.statuses if status.severity is Severity.ERROR)
+    return errors or tuple(function.statuses)
+
+
+def told_by(said: Status | Finding) -> tuple[Evidence, ...]:
+    """The evidence of a status or finding, without a first step that says the same of the same place again."""
+    chain = steps(said.evidence)
+    again = bool(chain) and (chain[0].message, chain[0].path, chain[0].line) == (said.message, said.path, said.line)
+    return chain[1:] if again else chain
 
 
 def grounds(function: FunctionReport) -> str:
@@ -262,6 +280,8 @@ def _parameters_part(facts: FunctionFacts) -> str:
 def _literals_part(facts: FunctionFacts) -> str:
     if facts.primitive_parameter.value is Ternary.YES:
         return _named("primitive parameter", [p for p in facts.parameters if p.literals])
+    if facts.retraces.value is Ternary.YES:  # by calls of code that nobody is seen to reach, say
+        return "a literal that differs from call to call"
     # What a hybrid function without tensors does with its literals decides nothing.
     if facts.mode is Mode.HYBRID and facts.tensor_parameter.value is Ternary.NO:
         return ""

@@ -11,7 +11,7 @@ from hybridize.facts.model import Evidence
 from hybridize.regex import regex
 from hybridize.report.explain import explain
 from hybridize.report.style import one_line
-from hybridize.report.words import change, rests, rests_on, tensor_type, verdict
+from hybridize.report.words import change, rests, rests_on, tensor_type, told_by, verdict
 from hybridize.server.projects import State, first_line
 from hybridize.server.views import View
 
@@ -54,7 +54,7 @@ def _lines(state: State, function: FunctionReport) -> Iterator[str]:
         yield "\n**Why**\n"
     for status in function.statuses[:_MOST_REASONS]:
         yield f"- `{status.code}` {status.name}: {_escape(status.message)} ({_place(state, status.path, status.line)})"
-        yield from _chain(state, status.evidence, "  ")
+        yield from _chain(state, told_by(status), "  ")
     if len(function.statuses) > _MOST_REASONS:
         yield f"- and {len(function.statuses) - _MOST_REASONS} more"
     typed = [(p.name, tensor_type(kind)) for p in facts.parameters for kind in p.tensor_types[:1]]
