@@ -345,20 +345,27 @@ class Wrapper(Obj):
 class Unknown(Obj):
     """A value that the analysis does not know, and why: in a sentence, which names it, and as code asks it.
 
-    `taken` says how it was got out of another unknown value; empty for a whole one.
+    Attributes:
+        taken: how it was got out of another unknown value; empty for a whole one.
+        hint: what an annotation says of it that is no value: a class, or `NO_TENSOR` of what a function gives.
+        result_of, field_of: the function of a library that gave it, or that it is a part of; the class of a library
+            whose attribute it is.
     """
 
-    __slots__ = ("reason", "taken", "why")
+    __slots__ = ("field_of", "hint", "reason", "result_of", "taken", "why")
 
     def __init__(self, reason: str) -> None:
         super().__init__()
         self.reason = reason
         self.why = Why.OTHER
-        self.taken = ""
+        self.taken = self.hint = self.result_of = self.field_of = ""
 
     def part(self, what: str, longest: int = 80) -> Value:
         """What is got out of an unknown value, and how ("an attribute"). A reason so long grows no more."""
-        return unknown(f"{what} of {self.reason}", self.why, what).value if len(self.reason) < longest else self.value
+        if len(self.reason) >= longest:
+            return self.value
+        taken, of = f"{what} of {self.reason}", (self.result_of, self.field_of)
+        return unknown(taken, self.why, what, result_of=of[0], field_of=of[1]).value
 
     @property
     def is_lasting(self) -> bool:
@@ -466,13 +473,21 @@ def _cut_part(part: Any) -> Any:
     return _TOO_DEEP if isinstance(part, (Tup, Stream, Wrapper, Bound)) else part
 
 
-def unknown(reason: str, why: Why = Why.OTHER, taken: str = "") -> Unknown:
+def unknown(
+    reason: str, why: Why = Why.OTHER, taken: str = "", *, hint: str = "", result_of: str = "", field_of: str = ""
+) -> Unknown:
     """An unknown value. Whoever gives the same reason gives the same of the rest."""
     found: Unknown | None = HERE.objects.get((Unknown, reason))
     if found is None:
         found = intern_obj(Unknown, reason)
-        found.why, found.taken = why, taken
+        found.why, found.taken, found.hint = why, taken, hint
+        found.result_of, found.field_of = result_of, field_of
     return found
+
+
+def unknown_result(name: str, why: Why = Why.OTHER) -> Unknown:
+    """What a library's function gives, of which nothing is known."""
+    return unknown(f"the result of `{name}`", why, result_of=name)
 
 
 BOTTOM: Final[Value] = frozenset()

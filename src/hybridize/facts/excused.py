@@ -15,7 +15,7 @@ from typing import Final, TypeGuard
 
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import BOTTOM, NONE, Inst, Lib, LibInst, Lit, Obj, Unknown, Value
-from hybridize.domain.unknowns import Why
+from hybridize.domain.unknowns import RESULT, Why
 from hybridize.facts.guards import parts
 from hybridize.facts.reasons import Reason
 from hybridize.facts.usage import TRAINED
@@ -26,13 +26,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.program.lowering import walk_codes
-from hybridize.regex import regex
 
-#: What an unknown value is called that comes of a call of another package.
-_FOREIGN: Final = regex(r"^(?:an? \w+ of )*the result of `([\w.]+)`$")
-#: What it is called where a name that is computed says which class or function makes it.
-_NAMED: Final = regex(r"^the result of a call of (?:a computed attribute|a namespace dictionary)\b")
-_UNDEFINED: Final = ", which nothing defines"
 #: What reads whatever fields an object has: packages of it, by how their names begin.
 _WHOLE: Final = ("builtins.vars", "copy.", "pickle.", "dill.", "cloudpickle.", "joblib.")
 _WHOLE_NAMES: Final = frozenset({"__dict__", "vars", "deepcopy", "pickle", "dill", "cloudpickle", "joblib"})
@@ -61,7 +55,7 @@ class Excused:
 
     def is_undefined(self, frame: Frame, value: Unknown) -> bool:
         """Whether a value is that of a name which nothing defines: reading it raises."""
-        return value.reason.endswith(_UNDEFINED) and self._is_plain(frame)
+        return value.why is Why.UNDEFINED and self._is_plain(frame)
 
     def _is_unread(self, effect: Effect) -> bool:
         """Whether a private field of an object of the program is only ever written."""
@@ -175,5 +169,4 @@ def _is_foreign(obj: Obj) -> bool:
         return not known_package(obj.cls) and "." in obj.cls
     if not isinstance(obj, Unknown):
         return False
-    foreign = _FOREIGN.match(obj.reason)
-    return "." in foreign[1] if foreign is not None else _NAMED.match(obj.reason) is not None
+    return "." in obj.result_of or (obj.why is Why.COMPUTED and obj.taken == RESULT)

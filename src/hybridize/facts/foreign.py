@@ -24,11 +24,10 @@ from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import arguments, operands
-from hybridize.regex import regex
 
 #: What an unknown value is called that comes of a call of another package, and one that an object of it has.
-_RESULT: Final = regex(r"\bthe result of `([\w.]+)`$")
-_OWNED: Final = regex(r"\battribute `\w+` of ([\w.]+)$")
+#: What is got out of something unknown of these is the same for each call of it.
+_SPECIFIC: Final = (Why.OTHER, Why.PART, Why.ARGUMENT, Why.UNSET, Why.UNDEFINED, Why.ACTIVATION, Why.COMPUTED)
 #: Operations that take arrays and numbers as readily as tensors: they say nothing of what they are given.
 _CONVERTS: Final = frozenset(
     "tf.constant tf.convert_to_tensor tf.cast tf.identity tf.Variable tf.print tf.data.Dataset.from_tensor_slices "
@@ -83,7 +82,7 @@ def _source(effect: Effect) -> str | Unknown | None:
     if name:
         return name.partition(".")[0]
     target = effect.target
-    specific = isinstance(target, Unknown) and bool(target.taken) and target.why is Why.OTHER
+    specific = isinstance(target, Unknown) and bool(target.taken) and target.why in _SPECIFIC
     return target if specific and effect.kind == "unknown_call" and isinstance(target, Unknown) else None
 
 
@@ -93,12 +92,10 @@ def _name(effect: Effect) -> str:
         return effect.detail
     if effect.kind != "unknown_call" or not isinstance(effect.target, Unknown):
         return ""
-    result = _RESULT.search(effect.target.reason)
-    if result is not None:
-        return result[1] if "." in result[1] else ""
-    owner = _OWNED.search(effect.target.reason)
-    foreign = owner is not None and not known_package(owner[1]) and not _is_on_host(owner[1])
-    return owner[1] if owner is not None and foreign else ""
+    result, owner = effect.target.result_of, effect.target.field_of
+    if result:
+        return result if "." in result else ""
+    return owner if owner and not known_package(owner) and not _is_on_host(owner) else ""
 
 
 def _is_on_host(name: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Container, Inst, LibInst, Obj, Tensor, Unknown
 from hybridize.domain.places import line_words
+from hybridize.domain.unknowns import ATTRIBUTE, ELEMENT, Why
 from hybridize.domain.words import CONSTRUCTORS
 from hybridize.facts.evidence import call_step
 from hybridize.facts.guards import is_cached
@@ -73,7 +74,11 @@ def is_unclear(reason: Reason) -> bool:
     return False
 
 
-_PART: Final = ("an element of", "an item of", "an attribute of")
+_PARTS: Final = (ATTRIBUTE, ELEMENT)
+
+
+def _is_part(value: Unknown) -> bool:
+    return value.taken in _PARTS or (value.why is Why.PART and not value.taken)
 
 
 def may_be_harmless(reason: Reason) -> bool:
@@ -86,7 +91,7 @@ def may_be_harmless(reason: Reason) -> bool:
         return False
     if effect.kind in CHANGES:
         # What a call has made may be new; a part of it belongs to what it was made from.
-        return not (isinstance(effect.target, Unknown) and effect.target.reason.startswith(_PART))
+        return not (isinstance(effect.target, Unknown) and _is_part(effect.target))
     if effect.kind == "unfollowed":
         return False
     index = index_of(reason.frame.code)

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Lit, Obj, Tensor, Tup, Unknown, Value, Wrapper
 from hybridize.domain.tensors import NDARRAY
-from hybridize.facts.usage import COMPUTING, TRAINING, declared, is_distributed
+from hybridize.facts.usage import COMPUTING, TRAINING, is_distributed
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.flow.speculation import asked_by, readers
@@ -207,9 +207,9 @@ class Trail:
         first = bool(instr.arguments) and instr.arguments[0][0] == slot
         if first and any(name == TRAINING for name, _ in instr.keywords) and (form >= _SAME or own):
             return "a model that is told whether it is trained"
-        hinted = declared(callee).strip("a `")
-        if first and (form >= _SAME or own) and hinted and is_called_with_tensors(registry.class_chain(hinted)):
-            return f"a `{hinted}`"
+        takes = bool(callee.hint) and is_called_with_tensors(registry.class_chain(callee.hint))
+        if first and (form >= _SAME or own) and takes:
+            return f"a `{callee.hint}`"
         read = index_of(code).source(instr.function)
         name = read.name if isinstance(read, ir.Attr) and form >= _SELF and own else ""
         return next((f"`{name}` of {what}" for what, names in COMPUTING.items() if name in names), None)

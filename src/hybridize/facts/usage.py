@@ -17,7 +17,7 @@ from hybridize.domain.unknowns import Why
 from hybridize.facts.foreign import Foreign, gets_tensor, is_given
 from hybridize.facts.reasons import OPAQUE, Reason
 from hybridize.flow.frames import Effect, Frame
-from hybridize.flow.hints import DECLARED, NO_TENSOR
+from hybridize.flow.hints import NO_TENSOR
 from hybridize.library import costs
 from hybridize.library.asking import method_asks
 from hybridize.library.contracts.lookup import contract_of
@@ -29,7 +29,6 @@ from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import arguments, operands
 
 _BY_USE: Final = "assumed by its use to be "
-_ARGUMENT: Final = "parameter `"  # what an unknown argument is called
 #: What only models, layers and modules have.
 TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
 
@@ -46,7 +45,6 @@ _DISTRIBUTION: Final = "a distribution or bijector"
 #: What gives tensors; what an annotation says stands in backticks.
 _OF_TENSORS: Final = (_MODEL, _FUNCTION, _LAYER, _ACTIVATION, _METRIC, _DISTRIBUTION, "a `")
 #: How an activation is called that nobody knows.
-_UNKNOWN_ACTIVATION: Final = "the setting `activation` of a layer"
 #: Methods that only metrics, distributions and bijectors have, and what their calls compute.
 COMPUTING: Final = {
     _METRIC: frozenset({"update_state"}),
@@ -114,15 +112,15 @@ class Used:
 
     def _called(self, frame: Frame, effect: Effect, target: Unknown) -> str:
         """What something unknown is that is called."""
-        what = declared(target)
-        if what == f"a `{NO_TENSOR}`":
+        if target.hint == NO_TENSOR:
             return ""
+        what = f"a `{target.hint}`" if target.hint else ""
         what = what or (_MODEL if _is_trained(frame, target) else "")
         what = what or (_OPTIMIZER if _gets_gradients(frame, effect.position) else "")
         what = what or (_MODEL if _is_method_of_trained(frame, effect.position) else "")
         what = what or (_MODEL if self._is_trained_beside(frame, effect.position) else "")
         what = what or (_MODEL if self._is_trained_field(frame, effect.position) else "")
-        what = what or (_ACTIVATION if target.reason == _UNKNOWN_ACTIVATION else "")
+        what = what or (_ACTIVATION if target.why is Why.ACTIVATION else "")
         what = what or (_MODEL if _is_told_of_training(frame, effect.position) else "")
         what = what or _of_method(frame, effect.position)
         what = what or ("a method of a variable" if _is_of_trained(frame, effect.position) else "")
@@ -225,7 +223,7 @@ def _is_passed(frame: Frame, position: int, target: Unknown) -> bool:
     """Whether an argument that nobody is seen to pass is itself called, and an operation computes on what it gives."""
     index = index_of(frame.code)
     calls = index.calls.get(position, ())
-    itself = target.reason.startswith(_ARGUMENT) and gets_tensor(frame, position)
+    itself = _is_argument(target) and gets_tensor(frame, position)
     return itself and is_given(frame, calls, computed=True)
 
 
@@ -296,16 +294,14 @@ def _is_closure(frame: Frame, effect: Effect) -> bool:
 
     It computes of what it holds. Callers make one for each call, and each has a trace of its own.
     """
-    if not isinstance(effect.target, Unknown) or not effect.target.reason.startswith(_ARGUMENT):
+    if not isinstance(effect.target, Unknown) or not _is_argument(effect.target):
         return False
     calls = index_of(frame.code).calls.get(effect.position, ())
     return not any(call.arguments or call.keywords for call in calls)
 
 
-def declared(target: Unknown) -> str:
-    """What an annotation says of an argument that is itself called."""
-    called = target.reason.rpartition(DECLARED)[2] if target.reason.startswith(_ARGUMENT) else ""
-    return f"a `{called}`" if called and called != target.reason else ""
+def _is_argument(target: Unknown) -> bool:
+    return target.why is Why.ARGUMENT and not target.taken
 
 
 def _is_trained(frame: Frame, target: Unknown) -> bool:

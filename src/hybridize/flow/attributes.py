@@ -37,7 +37,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
-from hybridize.domain.unknowns import Why
+from hybridize.domain.unknowns import ATTRIBUTE, Why
 from hybridize.flow.builtin_types import COMPLETE, why_lacking
 from hybridize.flow.cells import Cells, is_made_when_asked, is_made_with, registry_class
 from hybridize.flow.frames import Frame
@@ -111,7 +111,7 @@ class Attributes:
             case Tup() if obj.names is not None and (found := tuple_member(self.engine, frame, obj, name, pos)):
                 return found
             case Unknown():
-                return obj.part("an attribute")
+                return obj.part(ATTRIBUTE)
             case Wrapper():
                 return self._wrapper_attr(frame, obj, name, pos)
             case Func():
@@ -210,11 +210,11 @@ class Attributes:
         own = is_own_field(obj.cls, name)
         for base in obj.cls.mro:
             if isinstance(base, Lib) and base.name != "builtins.object" and not own:
-                return unknown(f"attribute `{name}` of {base.name}").value
+                return unknown(f"attribute `{name}` of {base.name}", field_of=base.name).value
         if obj.cls.foreign:
             return unknown(f"attribute `{name}` of a class with an unknown base").value
         frame.stuck = True
-        here, why = (" here", Why.LACKING) if own else ("", Why.OTHER)
+        here, why = (" here", Why.LACKING) if own else ("", Why.UNSET)
         return unknown(f"attribute `{name}`, never set{here}", why).value if frame.lenient else BOTTOM
 
     def _always_own(self, frame: Frame, cls: Class) -> frozenset[str]:
@@ -489,4 +489,4 @@ class Attributes:
 
 def namespace(obj: Obj) -> Value:
     """`vars(obj)`, `obj.__dict__`, `globals()`: a dictionary whose items are the attributes of an object."""
-    return wrapper("namespace", unknown("a namespace dictionary").value, obj).value
+    return wrapper("namespace", unknown("a namespace dictionary", Why.COMPUTED).value, obj).value

@@ -34,6 +34,7 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.domain.tensors import DENSE
+from hybridize.domain.unknowns import RESULT
 from hybridize.flow.attributes import Attributes
 from hybridize.flow.cells import Cells
 from hybridize.flow.construction import Construction
@@ -162,7 +163,7 @@ class Calls:
                 self.escape(frame, args, kwargs, pos)
                 if len(args) == 1 and not kwargs and is_wrapped(args[0], pos):
                     return args[0]  # an unknown decorator: what it wraps is called all the same
-                return obj.part("the result of a call", 60)
+                return obj.part(RESULT, 60)
         return unknown("the result of calling a value that is not callable").value
 
     def escape(self, frame: Frame, args: list[Value], kwargs: Mapping[str, Value], pos: int) -> None:

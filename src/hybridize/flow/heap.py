@@ -34,6 +34,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
+from hybridize.domain.unknowns import Why
 from hybridize.domain.words import ONE_SHOT
 from hybridize.flow.attributes import Attributes
 from hybridize.flow.cells import Cells
@@ -103,7 +104,7 @@ class HeapAccess:
                         return self.engine.calls.call_value(
                             frame, pos, bound("__getitem__", obj).value, [index], {}, How.OPERATOR
                         )
-                return unknown("an item of an object").value
+                return unknown("an item of an object", Why.PART).value
             case Wrapper(kind="namespace"):
                 names = [key.const for key in index if isinstance(key, Lit) and isinstance(key.const, str)]
                 found = join_items(tuple(self.attributes.get_attr(frame, obj.extra[0], name, pos) for name in names))
@@ -138,7 +139,7 @@ class HeapAccess:
                         return join_items(items)
                     result = join(result, tup(items[bounds], obj.kind).value)
                 case _:
-                    return join_items(items) or unknown("an item of an empty tuple").value
+                    return join_items(items) or unknown("an item of an empty tuple", Why.PART).value
         return result
 
     def _container_item(self, frame: Frame, obj: Container, index: Value, pos: int) -> Value:
@@ -322,7 +323,7 @@ class HeapAccess:
                         return self.engine.calls.call_value(
                             frame, pos, bound("__iter__", obj).value, [], {}, How.OPERATOR
                         )
-                return unknown("an element of an object").value
+                return unknown("an element of an object", Why.PART).value
             case Class() if is_enumeration(obj):
                 return members_of(self.engine, frame, obj, pos)
             case Class() | Func() | Mod():

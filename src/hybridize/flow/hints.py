@@ -32,6 +32,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import DENSE
+from hybridize.domain.unknowns import Why
 from hybridize.domain.words import OF_CLASSES
 from hybridize.flow.docstrings import Docstrings
 from hybridize.flow.engine import Engine
@@ -65,8 +66,6 @@ _DEPTH: Final = 8
 _KERAS_CALLS: Final = frozenset({"call", "__call__"})
 
 
-#: What is said of an unknown argument whose annotation names a class of these.
-DECLARED: Final = "declared as "
 #: A function whose result is none.
 NO_TENSOR: Final = "what gives no tensor"
 #: What annotations are read in: names are those of a function, or of the module in which an alias is made. A frame that
@@ -175,7 +174,9 @@ class HintReader:
                     result = join(result, prim(_PRIMITIVES[obj.name]).value)
                 elif obj.name in STREAMS:
                     # What it gives, nobody knows; that it is made of tensors, all do.
-                    result = join(result, stream(STREAMS[obj.name], unknown("an element of a dataset").value).value)
+                    result = join(
+                        result, stream(STREAMS[obj.name], unknown("an element of a dataset", Why.PART).value).value
+                    )
                 elif obj.name in TOLD_CLASSES:
                     result = join(result, self._object(obj.name, func))
                 elif obj.name == "builtins.bool":

@@ -6,6 +6,7 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import BOTTOM, EVERY, STR_V, Lit, Mod, Value, lib, literal, unknown
+from hybridize.domain.unknowns import Why
 from hybridize.flow.cells import Cells
 from hybridize.flow.frames import Frame
 from hybridize.flow.functions import FunctionCalls
@@ -80,7 +81,7 @@ class Imports:
         found = self._wildcard(module, name)
         if found:
             return found
-        return unknown(f"the name `{name}`, which nothing defines").value
+        return unknown(f"the name `{name}`, which nothing defines", Why.UNDEFINED).value
 
     def _wildcard(self, module: Mod, name: str) -> Value:
         for library in self.world.wildcards.get(module, ()):

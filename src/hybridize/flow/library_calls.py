@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, Bound, Class, Inst, LibInst, Obj, Value, unknown
+from hybridize.domain.objects import BOTTOM, Bound, Class, Inst, LibInst, Obj, Value, unknown, unknown_result
 from hybridize.flow.cells import Cells, registry_class
 from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.parts import Parts
@@ -41,7 +41,7 @@ class LibraryCalls:
         except Exception as error:
             self.world.note_failure(f"{call.name}: {type(error).__name__}: {error}")
             call.frame.effect("foreign_call", None, call.name, call.pos)
-            return unknown(f"the result of `{call.name}`").value
+            return unknown_result(call.name).value
         finally:
             self.cells.rules_open -= 1
 
@@ -59,7 +59,7 @@ class LibraryCalls:
         if self.world.without and registry.root_of(name) in _ABLATED:
             if "index" in self.world.without and spec is None and not registry.is_listed(name):
                 frame.effect("foreign_call", None, name, pos)
-                return unknown(f"the result of `{name}`").value
+                return unknown_result(name).value
             if "models" in self.world.without:
                 spec = None
         answer(self.engine, frame, name, args, pos)

@@ -13,12 +13,13 @@ from hybridize.config import Config
 from hybridize.domain.calls import How
 from hybridize.domain.objects import BOTTOM, Class, Func, Inst, Mod, Obj, Unknown, Value, Wrapper, unknown
 from hybridize.domain.session import Session
+from hybridize.domain.unknowns import Why
 from hybridize.flow.bodies import replace_bodies
 from hybridize.flow.classes import bases_after
 from hybridize.flow.contexts import LEVEL_LIMIT, SMALL_LIMIT
 from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame
-from hybridize.flow.hints import DECLARED, HintReader
+from hybridize.flow.hints import HintReader
 from hybridize.flow.testing import SETUP, Tests
 from hybridize.flow.transfer.table import HANDLERS
 from hybridize.flow.world import World
@@ -221,7 +222,7 @@ class Solver:
                 return speculated
         said = f"parameter `{param.name}` of a function that nothing calls"
         called = self.hints.called(param.annotation, func) if param.annotation is not None and follows else ""
-        return unknown(f"{said}, {DECLARED}{called}" if called else said).value
+        return unknown(f"{said}, declared as {called}" if called else said, Why.ARGUMENT, hint=called).value
 
     def _receiver(self, cls: Class, kind: str, frame: Frame) -> Value:
         if kind == "classmethod":

@@ -30,9 +30,11 @@ from hybridize.domain.objects import (
     stream,
     tensor,
     unknown,
+    unknown_result,
 )
 from hybridize.domain.session import cached
 from hybridize.domain.tensors import DENSE, NDARRAY, Shape
+from hybridize.domain.unknowns import ELEMENT, Why
 from hybridize.library import registry
 from hybridize.library.constants import CONSTANTS
 from hybridize.library.index import Entry, known_package, lookup
@@ -98,14 +100,14 @@ def default_call(call: Call) -> Value:
     if registry.root_of(name) == "builtins":
         if last[:1].isupper():
             return call.made(name).value
-        return unknown(f"the result of `{last}`").value
+        return unknown_result(last).value
     if len(call.args) == 1 and not call.kwargs and is_wrapped(call.args[0], call.pos):
         return call.args[0]  # an unknown decorator: what it wraps is called all the same
     call.effect("foreign_call", name)
     call.engine.calls.escape(call.frame, list(call.args), call.kwargs, call.pos)
     if last[:1].isupper():
         return call.made(name).value
-    return unknown(f"the result of `{name}`").value
+    return unknown_result(name).value
 
 
 def _known_call(call: Call, name: str) -> Value:
@@ -121,16 +123,16 @@ def _known_call(call: Call, name: str) -> Value:
             call.effect("foreign_call", name)  # no member of NumPy: of something that goes by its name
         return _ARRAY
     if gives_no_tensors(name):
-        return unknown(f"the result of `{name}`").value
+        return unknown_result(name).value
     entry = lookup(name)
     if entry is None and name.startswith(_OPERATIONS):
         call.frame.computes(call.pos, name)
         return _TENSOR
     if entry is None or entry.kind == "module":
         call.effect("foreign_call", name)
-        return unknown(f"the result of `{name}`").value
+        return unknown_result(name).value
     if entry.name.startswith(_DTYPE):
-        return of_member(entry) or unknown(f"the result of `{name}`").value
+        return of_member(entry) or unknown_result(name).value
     call.frame.computes(call.pos, name)
     return _TENSOR
 
@@ -181,10 +183,10 @@ def unknown_method(call: Call) -> Value:
     elif isinstance(receiver, Tensor):
         return tensor(receiver.kind if receiver.kind == NDARRAY else DENSE).value
     elif known_package(cls):
-        return of_member(lookup(call.name)) or unknown(f"the result of `{call.name}`").value
+        return of_member(lookup(call.name)) or unknown_result(call.name).value
     else:
         call.effect("unknown_call", call.name, receiver)
-    return unknown(f"the result of `{call.name}`").value
+    return unknown_result(call.name).value
 
 
 def _is_known(cls: str) -> bool:
@@ -216,21 +218,21 @@ def operator_item(call: Call) -> Value:
             found = registry.method_spec(obj.cls, "__getitem__" if call.name == "getitem" else "__iter__")
             if found is not None and found[1].rule is not None:
                 return found[1].rule(call)
-            return unknown(f"an element of {obj.cls}").value
+            return unknown(f"an element of {obj.cls}", Why.PART).value
         case Stream():
             sliced = call.name == "getitem" and any(isinstance(o, Wrapper) and o.kind == "slice" for o in call.arg(0))
             return stream(obj.kind, obj.element).value if sliced and obj.kind in _SLICED else obj.element
         case Unknown():
             # A dataset holds nothing but tensors, in whatever structure.
-            return tensor(DENSE).value if holds_tensors(obj) else obj.part("an element")
+            return tensor(DENSE).value if holds_tensors(obj) else obj.part(ELEMENT)
         case Lib() if obj.name.startswith("np."):
             from hybridize.library.numpy.indexing import indexed
 
             return indexed(Call(call.engine, call.frame, call.pos, obj.name, call.args, {}))
         case Lib():
-            return OPEN_ITEMS.get(obj.name) or unknown(f"an element of {obj.name}").value
+            return OPEN_ITEMS.get(obj.name) or unknown(f"an element of {obj.name}", Why.PART).value
         case Bound():
-            return unknown("an element of a method's result").value
+            return unknown("an element of a method's result", Why.PART).value
         case _ if obj is NONE:
             return BOTTOM
     return unknown("an element").value

@@ -11,8 +11,7 @@ from itertools import product
 from typing import Any, Final, TypeAlias
 
 from hybridize.domain.lattice import each, join_all
-from hybridize.domain.objects import BOTTOM, Value, tensor, tup
-from hybridize.domain.objects import unknown as unknown_object
+from hybridize.domain.objects import BOTTOM, Value, tensor, tup, unknown_result
 from hybridize.domain.tensors import DENSE, RAGGED, SPARSE, UNRESOLVED, Shape
 from hybridize.library.arguments import INFER, NOTHING, Args, Impossible, Operand, Unsure, first_parameter, positions
 from hybridize.library.spec import Call, Rule, Spec
@@ -72,7 +71,7 @@ def value_rule(rule: ValueRule, fallback: str = "tensor") -> Rule:
                 call.refuse()
             if fallback == "tensor":
                 return tensor(args.kind()).value
-            return unknown_object(f"the result of `{call.name}`").value
+            return unknown_result(call.name).value
 
     return lambda call: expand(call, one)
 

@@ -35,6 +35,7 @@ from hybridize.domain.objects import (
     tensor,
     tup,
     unknown,
+    unknown_result,
 )
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.domain.words import NUMBERS
@@ -253,7 +254,7 @@ def _containers(engine: EngineApi, frame: Any, op: str, x: Obj, y: Obj, pos: int
         return unknown("a union type").value
     if isinstance(x, Unknown) or isinstance(y, Unknown):
         return _unknown_operand(op, x, y)
-    return unknown(f"the result of `{op}`").value
+    return unknown_result(op).value
 
 
 def _modelled(engine: EngineApi, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value | None:

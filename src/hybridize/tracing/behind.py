@@ -12,6 +12,7 @@ from typing import Final
 
 from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import LibInst, Unknown, Value
+from hybridize.domain.unknowns import Why
 from hybridize.flow.frames import Frame
 from hybridize.library.python.system import lacks
 from hybridize.program import ir
@@ -127,8 +128,8 @@ class _Walk:
         if isinstance(instr, ir.Raise) or view.frame.phase:
             return isinstance(instr, ir.Raise)
         if isinstance(instr, ir.Attr):
-            value, said = view.value(instr.target), f"attribute `{instr.name}`, never set"
-            unset = bool(value) and all(isinstance(o, Unknown) and o.reason == said for o in value)
+            value = view.value(instr.target)
+            unset = bool(value) and all(isinstance(o, Unknown) and o.why is Why.UNSET and not o.taken for o in value)
             return unset or self._is_no_option(view.value(instr.owner), instr.name)
         if isinstance(instr, ir.Global):
             return any(

@@ -21,6 +21,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import DENSE, RAGGED, SYMBOLIC, UNRESOLVED, VARIABLE, Dim, Shape
+from hybridize.domain.unknowns import Why
 from hybridize.library.keras.hooks import has_weight_hooks, run_weight_hooks
 from hybridize.library.keras.settings import (
     LayerCall,
@@ -193,7 +194,8 @@ def setting(name: str) -> Rule:
             default = default_of(settings.name, name, None)
             return value_of_constant(default)
         except Unsure:
-            return unknown(f"the setting `{name}` of a layer").value
+            why = Why.ACTIVATION if name == "activation" else Why.OTHER
+            return unknown(f"the setting `{name}` of a layer", why).value
 
     return found
 

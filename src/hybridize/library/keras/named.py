@@ -7,6 +7,7 @@ from typing import Final
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, NONE, Bound, Func, Inst, LibInst, Lit, Prim, Value, lib, unknown
+from hybridize.domain.unknowns import Why
 from hybridize.library.index import lookup
 from hybridize.library.spec import Call, Rule, Spec
 
@@ -49,7 +50,7 @@ def activations(given: Value) -> Value:
         elif obj is NONE:
             result = join(result, lib("keras.activations.linear").value)
         elif isinstance(obj, Prim) and obj.kind == "str":
-            result = join(result, unknown(ANY_ACTIVATION).value)
+            result = join(result, unknown(ANY_ACTIVATION, Why.ACTIVATION).value)
         else:
             result = join(result, obj.value)
     return result

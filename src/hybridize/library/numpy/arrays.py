@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import INT_V, NONE_V, Lit, Tensor, Value, lib, literal, prim, tensor, tup, unknown
 from hybridize.domain.tensors import NDARRAY, UNRESOLVED, Shape
+from hybridize.domain.unknowns import Why
 from hybridize.library.convert import dtype_of
 from hybridize.library.numpy import core
 from hybridize.library.operands import Args, Impossible, Unsure
@@ -116,14 +117,16 @@ def _item(call: Call) -> Value:
     for start, kind in _SCALARS.items():
         if dtype.startswith(start):
             return prim(kind, True).value
-    return unknown("an item of an array").value
+    return unknown("an item of an array", Why.PART).value
 
 
 def _tolist(call: Call) -> Value:
     x = _array(call)
     if x.shape is not None and len(x.shape) == 0:
         return _item(call)
-    element = _item(call) if x.shape is not None and len(x.shape) == 1 else unknown("an element of a list").value
+    element = (
+        _item(call) if x.shape is not None and len(x.shape) == 1 else unknown("an element of a list", Why.PART).value
+    )
     return call.list_of(element, "list", "tolist")
 
 

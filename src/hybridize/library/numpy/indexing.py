@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from hybridize.domain.objects import NONE_V, Lit, Obj, Tensor, Tup, Value, Wrapper, tensor, tup, unknown
 from hybridize.domain.tensors import NDARRAY, UNRESOLVED, Dim
+from hybridize.domain.unknowns import Why
 from hybridize.library.arithmetic import promoted
 from hybridize.library.spec import Call
 
@@ -96,7 +97,7 @@ def _joined(call: Call, *, columns: bool) -> Value:
 def indexed(call: Call) -> Value:
     """`np.mgrid[...]` and its like: `call.name` is the object's, the first argument the index."""
     rule = INDEXED.get(call.name)
-    return rule(call) if rule is not None else unknown(f"an element of {call.name}").value
+    return rule(call) if rule is not None else unknown(f"an element of {call.name}", Why.PART).value
 
 
 INDEXED: Final[dict[str, Callable[[Call], Value]]] = {

@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
+from hybridize.domain.unknowns import Why
 from hybridize.library.python.functions import FUNCTIONS as BUILTINS
 from hybridize.library.python.rules import (
     call_back,
@@ -116,7 +117,7 @@ def _chain_map(call: Call) -> Value:
                 keys = call.engine.heap.keys_of(call.frame, obj)
                 call.engine.heap.set_item_quietly(call.frame, made, keys, call.values(obj), call.pos)
             else:
-                element = unknown("an item of a chained mapping").value
+                element = unknown("an item of a chained mapping", Why.PART).value
                 call.write(made.rest_cell(), element)
     return join(made.value, call.arg(0))  # what is written goes to the first of the maps
 
@@ -151,7 +152,7 @@ def _update(call: Call) -> Value:
             keys = call.engine.heap.keys_of(call.frame, obj)
             _own(call, "__setitem__", keys, call.values(obj))
         else:
-            _own(call, "__setitem__", call.elements(obj.value), unknown("an item of an update").value)
+            _own(call, "__setitem__", call.elements(obj.value), unknown("an item of an update", Why.PART).value)
     for name, value in call.kwargs.items():
         _own(call, "__setitem__", prim("str").value if name == "**" else literal(name).value, value)
     return NONE_V

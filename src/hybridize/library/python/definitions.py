@@ -26,6 +26,7 @@ from hybridize.domain.objects import (
     bound,
     tup,
     unknown,
+    unknown_result,
     wrapper,
 )
 from hybridize.library import registry
@@ -180,7 +181,7 @@ class _Copier:
         if isinstance(obj, Tup) and depth > 0:
             return tup([self.copies(item, depth - 1) for item in obj.items], obj.kind, obj.names).value
         if isinstance(obj, Unknown):
-            return unknown("the result of `copy.copy`").value  # what is written into it stays with the copy
+            return unknown_result("copy.copy").value  # what is written into it stays with the copy
         return obj.value
 
     def _has_twin(self, obj: Inst) -> bool:

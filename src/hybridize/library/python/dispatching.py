@@ -24,6 +24,7 @@ from hybridize.domain.objects import (
     lib,
     tup,
     unknown,
+    unknown_result,
 )
 from hybridize.library.python.rules import decorator, give, later, methods, opaque, text
 from hybridize.library.spec import Call, ClassSpec, Spec
@@ -137,7 +138,7 @@ def _called(call: Call) -> Value:
         result = call.engine.calls.call_value(call.frame, call.pos, own, call.args, call.kwargs)
     if not chosen or len(chosen) > _MOST:
         call.effect("unknown_call", f"a call of a dispatcher, {call.name}", call.receiver)
-        return join(result, unknown(f"the result of `{call.name}`").value)
+        return join(result, unknown_result(call.name).value)
     for functions, given in chosen:
         result = join(result, call.engine.calls.call_value(call.frame, call.pos, functions, given, call.kwargs))
     return result

@@ -27,6 +27,7 @@ from hybridize.domain.objects import (
     lib,
     literal,
     unknown,
+    unknown_result,
     wrapper,
 )
 from hybridize.domain.unknowns import Why
@@ -52,7 +53,7 @@ def _getattr(call: Call) -> Value:
         return result
     for obj in call.arg(0):
         result = join(result, models_in(call.engine, call.frame, obj))
-    return join(result, unknown("a computed attribute (`getattr`)").value)
+    return join(result, unknown("a computed attribute (`getattr`)", Why.COMPUTED).value)
 
 
 def _setattr(call: Call) -> Value:
@@ -149,7 +150,7 @@ def _wrap(kind: str) -> Rule:
 
 def _vars(call: Call) -> Value:
     name = call.name.rpartition(".")[2]
-    unclear = unknown("a namespace dictionary").value
+    unclear = unknown("a namespace dictionary", Why.COMPUTED).value
     if name == "globals":
         return wrapper("namespace", unclear, call.frame.module).value
     result = BOTTOM
@@ -223,7 +224,7 @@ _EFFECTS: Final[dict[str, tuple[str, Rule]]] = {
     "input": ("io", give(STR_V)),
     "open": ("io", lambda call: call.made("io.TextIOWrapper").value),
     "exec": ("unknown_call", _exec),
-    "eval": ("unknown_call", give(unknown("the result of `eval`", Why.EVALUATED).value)),
+    "eval": ("unknown_call", give(unknown_result("eval", Why.EVALUATED).value)),
     "compile": ("unknown_call", give(unknown("compiled code").value)),
     "__import__": ("unknown_call", give(unknown("a computed import").value)),
     "exit": ("io", give(BOTTOM)),

@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
+from hybridize.domain.unknowns import Why
 from hybridize.library.python.sequences import give
 from hybridize.library.spec import Call, ClassSpec, Spec
 from hybridize.program import ir
@@ -85,7 +86,7 @@ def _namespace_changed(call: Call) -> Value:
             named |= {str(key): value for key, value in call.engine.cells.items(call.frame, obj)}
     for name, value in named.items():
         call.engine.attributes.set_field(call.frame, owner, name, value, call.pos)
-    return unknown("an attribute of an object").value if "pop" in call.name else NONE_V
+    return unknown("an attribute of an object", Why.PART).value if "pop" in call.name else NONE_V
 
 
 def _namespace_parts(call: Call) -> Value:
@@ -106,7 +107,7 @@ def _namespace_parts(call: Call) -> Value:
 def _namespace_copied(call: Call) -> Value:
     """A copy of a namespace: a dict of one's own."""
     made = call.new("dict", "copy")
-    inside = unknown("an attribute of an object").value
+    inside = unknown("an attribute of an object", Why.PART).value
     call.engine.heap.set_item_quietly(call.frame, made, STR_V, inside, call.pos)
     return made.value
 
@@ -137,7 +138,7 @@ NAMESPACE: Final = ClassSpec(
         **{name: Spec(_namespace_changed) for name in ("update", "pop", "popitem", "clear", "setdefault")},
         **{name: Spec(_namespace_changed) for name in ("__setitem__", "__delitem__")},
         **{name: Spec(_namespace_parts) for name in ("items", "keys", "values")},
-        **{name: Spec(give(unknown("an attribute of an object").value)) for name in ("get", "__getitem__")},
+        **{name: Spec(give(unknown("an attribute of an object", Why.PART).value)) for name in ("get", "__getitem__")},
         "copy": Spec(_namespace_copied),
     }
 )

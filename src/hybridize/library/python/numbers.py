@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, FLOAT_V, INT_V, NONE_V, Lit, Tensor, Value, literal, prim, tup, unknown
+from hybridize.domain.unknowns import Why
 from hybridize.domain.words import COMPARISONS
 from hybridize.library.lengths import hold_alike, note_length
 from hybridize.library.operators import SPECIAL, binary, compare, inplace, unary
@@ -126,7 +127,7 @@ def _attributes(call: Call) -> Value:
         result = call.arg(0)
         names = [o.const for o in value if isinstance(o, Lit) and isinstance(o.const, str)]
         if len(names) != 1 or len(value) != 1:
-            return unknown("a computed attribute (`attrgetter`)").value
+            return unknown("a computed attribute (`attrgetter`)", Why.COMPUTED).value
         for name in names[0].split("."):
             result = call.engine.attributes.get_attrs(call.frame, result, name, call.pos)
         results.append(result)

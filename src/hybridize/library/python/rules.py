@@ -33,6 +33,7 @@ from hybridize.domain.objects import (
     stream,
     tensor,
     unknown,
+    unknown_result,
     wrapper,
 )
 from hybridize.domain.tensors import NDARRAY
@@ -62,7 +63,7 @@ array: Final = give(ARRAY_V)
 
 def opaque(call: Call) -> Value:
     """An object that the models do not describe. Calling what it gives is an unknown effect, as it must be."""
-    return unknown(f"the result of `{call.name}`").value
+    return unknown_result(call.name).value
 
 
 def itself(call: Call) -> Value:

@@ -27,6 +27,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import BATCH, DENSE, UNRESOLVED, Dim
+from hybridize.domain.unknowns import ELEMENT, Why
 from hybridize.library.convert import PYTHON_TF, dtype_of, type_of_value
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.tensorflow.data_elements import dataset
@@ -35,7 +36,7 @@ from hybridize.library.tensorflow.data_elements import dataset
 def _as_tensor(call: Call, value: Value, depth: int = 0) -> Value:
     """What a loop variable or branch result is inside the graph: a tensor, or a structure of tensors."""
     if depth > MAX_NESTING:
-        return unknown("an element of a structure").value  # a list may hold itself
+        return unknown("an element of a structure", Why.PART).value  # a list may hold itself
     result = BOTTOM
     for obj in value:
         structure = _structure(call, obj, lambda part: _as_tensor(call, part, depth + 1), f"structure{depth}")
@@ -125,7 +126,7 @@ def _while_loop(call: Call) -> Value:
 def _slice_of(call: Call, value: Value, depth: int = 0) -> Value:
     """An element along the first axis of a tensor or of each tensor of a structure."""
     if depth > MAX_NESTING:
-        return unknown("an element of a structure").value  # a list may hold itself
+        return unknown("an element of a structure", Why.PART).value  # a list may hold itself
     result = BOTTOM
     for obj in value:
         if isinstance(obj, Tensor):
@@ -280,7 +281,7 @@ def _distributed(given: Value) -> Value:
     """The dataset that a strategy makes of one: whoever made that one, it is a dataset afterwards."""
     result = BOTTOM
     for obj in given:
-        made = dataset(obj.part("an element")) if isinstance(obj, Unknown) else obj.value
+        made = dataset(obj.part(ELEMENT)) if isinstance(obj, Unknown) else obj.value
         result = join(result, made)
     return result
 

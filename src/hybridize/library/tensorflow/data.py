@@ -35,6 +35,7 @@ from hybridize.domain.tensors import (
     batch_of,
     is_batch,
 )
+from hybridize.domain.unknowns import Why
 from hybridize.library.convert import dim_of, shape_of
 from hybridize.library.costs import BATCHES
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
@@ -134,7 +135,7 @@ def _converted(call: Call, value: Value) -> Value:
         elif isinstance(obj, Stream) and obj.kind == DATASET:
             result = join(result, obj.value)
         elif isinstance(obj, Unknown):
-            result = join(result, unknown("an element of a dataset").value)
+            result = join(result, unknown("an element of a dataset", Why.PART).value)
         else:
             result = join(result, structure(call, obj.value, Leaf(lambda s: s)))
     return result
@@ -154,7 +155,9 @@ def _flat_map(call: Call) -> Value:
     for obj in result:
         known = obj.count if isinstance(obj, Stream) and obj.count is not None and len(result) == 1 else INFINITE
         total = total * known if total is not None and total >= 0 and known >= 0 else None
-        inner = join(inner, obj.element if isinstance(obj, Stream) else unknown("an element of a dataset").value)
+        inner = join(
+            inner, obj.element if isinstance(obj, Stream) else unknown("an element of a dataset", Why.PART).value
+        )
     return dataset(inner, total)
 
 
@@ -269,7 +272,9 @@ def _scan(call: Call) -> Value:
         pairs = [o for o in result if isinstance(o, Tup) and len(o.items) == 2]
         if not pairs or len(pairs) != len(result):
             return (
-                dataset(unknown("an element of a scanned dataset").value, count_of(call)) if result else dataset(BOTTOM)
+                dataset(unknown("an element of a scanned dataset", Why.PART).value, count_of(call))
+                if result
+                else dataset(BOTTOM)
             )
         found = join(found, join_all([_converted(call, p.items[1]) for p in pairs]))
         grown = join(state, join_all([_converted(call, p.items[0]) for p in pairs]))
@@ -313,7 +318,7 @@ def _numpy_iterator(call: Call) -> Value:
 class _Arrays(LeafRule):
     def __call__(self, call: Call, obj: Obj) -> Value:
         if isinstance(obj, Unknown):
-            return unknown("an element of a dataset, as arrays").value
+            return unknown("an element of a dataset, as arrays", Why.PART).value
         return tensor(NDARRAY, obj.dtype, arrived(obj.shape)).value if isinstance(obj, Tensor) else obj.value
 
 

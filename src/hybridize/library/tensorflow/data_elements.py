@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, Container, Obj, Stream, Tensor, Tup, Value, stream, tensor, tup, unknown
 from hybridize.domain.tensors import DENSE, NDARRAY, SYMBOLIC, VARIABLE, Shape
+from hybridize.domain.unknowns import Why
 from hybridize.library.convert import PYTHON_TF, type_of_value
 from hybridize.library.spec import Call
 
@@ -43,7 +44,11 @@ def elements_of(call: Call, value: Value) -> Value:
 
 def element_of(call: Call) -> Value:
     """The element of the dataset whose method is called."""
-    return call.receiver.element if isinstance(call.receiver, Stream) else unknown("an element of a dataset").value
+    return (
+        call.receiver.element
+        if isinstance(call.receiver, Stream)
+        else unknown("an element of a dataset", Why.PART).value
+    )
 
 
 def structure(

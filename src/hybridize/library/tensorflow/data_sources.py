@@ -9,6 +9,7 @@ from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, NONE_V, Container, LibInst, Obj, Stream, Tup, Value, tensor, tup, unknown
 from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, Dim
+from hybridize.domain.unknowns import Why
 from hybridize.library.convert import PYTHON_TF, dim_of, dtype_of, shape_of, type_of_value
 from hybridize.library.spec import Call, Spec
 from hybridize.library.tensorflow.data_elements import (
@@ -56,7 +57,7 @@ def zip_datasets(call: Call) -> Value:
         elif isinstance(obj, Container) and call.is_exact(obj):
             result = join(result, _zipped(call, call.read_all(obj)))
         else:
-            result = join(result, dataset(unknown("an element of a zipped dataset").value))
+            result = join(result, dataset(unknown("an element of a zipped dataset", Why.PART).value))
     return result
 
 
@@ -132,7 +133,7 @@ def _types_element(call: Call, types: Value, shapes: Value) -> Value:
                 call.write(made.cell(key), inner)
             result = join(result, made.value)
         elif isinstance(obj, Container):
-            result = join(result, unknown("an element of a generated dataset").value)
+            result = join(result, unknown("an element of a generated dataset", Why.PART).value)
         else:
             shape = shape_of(call, shapes) if shapes else None
             result = join(result, tensor(DENSE, dtype_of(obj.value), shape).value)
@@ -150,7 +151,7 @@ def from_generator(call: Call) -> Value:
     types = call.arg(1, "output_types")
     if types:
         return dataset(_types_element(call, types, call.arg(2, "output_shapes")))
-    return dataset(unknown("an element of a generated dataset").value)
+    return dataset(unknown("an element of a generated dataset", Why.PART).value)
 
 
 def _text(call: Call) -> Value:
@@ -168,8 +169,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
         Spec(lambda call: dataset(tensor(DENSE, "int64", ()).value, INFINITE)),
     ),
     "tf.data.Dataset.list_files": Spec(_text),
-    "tf.data.Dataset.load": Spec(lambda call: dataset(unknown("an element of a loaded dataset").value)),
-    "tf.data.experimental.load": Spec(lambda call: dataset(unknown("an element of a loaded dataset").value)),
+    "tf.data.Dataset.load": Spec(lambda call: dataset(unknown("an element of a loaded dataset", Why.PART).value)),
+    "tf.data.experimental.load": Spec(lambda call: dataset(unknown("an element of a loaded dataset", Why.PART).value)),
     "tf.data.TextLineDataset": Spec(_text),
     "tf.data.TFRecordDataset": Spec(_text),
     "tf.data.FixedLengthRecordDataset": Spec(_text),

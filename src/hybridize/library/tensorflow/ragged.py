@@ -10,7 +10,7 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, INT_V, Tensor, Value, tensor, unknown
+from hybridize.domain.objects import BOTTOM, INT_V, Tensor, Value, tensor, unknown_result
 from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, Dim, Shape
 from hybridize.library.convert import shape_of
 from hybridize.library.operands import Args, Unsure, value_rule
@@ -107,12 +107,12 @@ def _map_flat(call: Call) -> Value:
     args = [flat(value) for value in call.args[1:]]
     kwargs = {name: flat(value) for name, value in call.kwargs.items() if name != "op"}
     if call.rest or not rows:
-        return unknown("the result of `tf.ragged.map_flat_values`").value
+        return unknown_result("tf.ragged.map_flat_values").value
     outer = rows.pop() if len(rows) == 1 else None
     result = BOTTOM
     for obj in call.engine.calls.call_value(call.frame, call.pos, call.arg(0, "op"), args, kwargs, How.CALLBACK):
         if not isinstance(obj, Tensor):
-            return unknown("the result of `tf.ragged.map_flat_values`").value
+            return unknown_result("tf.ragged.map_flat_values").value
         shape = (*outer, *obj.shape[1:]) if outer and obj.shape else None
         result = join(result, tensor(RAGGED, obj.dtype, shape).value)
     return result

@@ -24,6 +24,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE
+from hybridize.domain.unknowns import Why
 from hybridize.library.convert import SHAPE_KIND, dim_of, shape_of, shape_value
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.tensorflow import ragged
@@ -107,12 +108,12 @@ def _item(call: Call) -> Value:
     for start, kind in _SCALARS.items():
         if dtype.startswith(start):
             return prim(kind, True).value
-    return unknown("an item of a tensor").value
+    return unknown("an item of a tensor", Why.PART).value
 
 
 def _lists(call: Call) -> Value:
     call.effect("eager_only", f".{call.name.rpartition('.')[2]}()", receiver(call))
-    return call.list_of(unknown("an element of a list made from a tensor").value, "list", "tolist")
+    return call.list_of(unknown("an element of a list made from a tensor", Why.PART).value, "list", "tolist")
 
 
 def _dense(dtype: str | None = None, *, keep: bool = False) -> Rule:

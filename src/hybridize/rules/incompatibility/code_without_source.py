@@ -16,7 +16,6 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, 
 from hybridize.source.syntax import walk
 from hybridize.tracing.views import FrameView, ProjectView
 
-_UNDEFINED: Final = "which nothing defines"
 _IMPORTS: Final = ("from ", "import ")
 _RUN: Final = frozenset({"exec", "eval"})
 _DEFINITION: Final = regex(r"\b(?:lambda|def)\b")
@@ -28,7 +27,7 @@ def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         if not isinstance(obj, Unknown):
             continue
         made = obj.why is Why.EXECUTED or (obj.why is Why.EVALUATED and bool(_defining(view.project)))
-        if made or (obj.reason.endswith(_UNDEFINED) and _defines(view)):
+        if made or (obj.why is Why.UNDEFINED and _defines(view)):
             needs = 0
             for slot in arguments(instr):
                 needs |= view.symbolic(slot)
