@@ -59,13 +59,24 @@ def _lines(project: ProjectView, code: Code, answers: bool) -> set[int]:
         if answers and not isinstance(made, ir.Call):
             continue
         values = [frame.vals[slot] or frozenset() for frame in project.solution.frames[code]]
-        for block, answer in ((branch.then, not inverse), (branch.orelse, inverse)):
-            if block and not any(_may_be(value, answer) for value in values):
+        for block, other, answer in (
+            (branch.then, branch.orelse, not inverse),
+            (branch.orelse, branch.then, inverse),
+        ):
+            if not any(_may_be(value, answer) for value in values):
                 lines |= _lines_of(block) - {branch.position >> 16}
+                if other and isinstance(other[-1], ir.Return):  # what follows stands under the opposite
+                    lines |= _lines_of(_after(code.body, branch)) - {branch.position >> 16}
     for statement in index.of(ir.Try):
         for handler in statement.handlers:
             lines |= _lines_of(handler.body)
     return lines
+
+
+def _after(block: ir.Block, branch: ir.If) -> ir.Block:
+    """What follows a branch of a function's own body."""
+    at = next((i for i, instr in enumerate(block) if instr is branch), len(block))
+    return block[at + 1 :]
 
 
 def _lines_of(block: ir.Block) -> set[int]:
