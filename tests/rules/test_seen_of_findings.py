@@ -238,3 +238,36 @@ _ONCE = """if not os.path.exists("chosen.npy"):
 @pytest.mark.parametrize(("keeps", "told"), [(_ONCE, "info"), ("chosen = np.random.choice(1000, 50)", "error")])
 def test_what_is_drawn_where_there_is_no_file_is_drawn_once_in_any_case(keeps: str, told: str, tmp_path: Path) -> None:
     assert set(_told("HY203", _KEPT.format(keeps=keeps), tmp_path)) <= {told}
+
+
+_AGENT = """\
+import numpy as np
+
+
+class Agent:
+    def __init__(self, model):
+        self.model, self.states, self.size = model, np.zeros([100, 4], np.float32), 0
+
+    def store(self, state):
+        self.states[self.size % 100] = state
+        self.size = min(self.size + 1, 100)
+
+    @tf.function
+    def learn(self, batch=32):
+        if self.size < batch:
+            return
+        self.model.fit(self.states[:batch])
+
+
+agent = Agent(tf.keras.Sequential([tf.keras.layers.Dense(1)]))
+for _ in range(1000):
+    agent.store(np.ones([4]))
+    if sys.argv[1] == "train":
+        agent.learn(32)
+"""
+
+
+def test_what_follows_an_early_return_may_never_be_traced(tmp_path: Path) -> None:
+    # The first call returns while it is traced, and so does the graph for ever: `fit` raises never.
+    assert _told("HY301", _AGENT, tmp_path) == ["info"]
+    assert sorted(_told("HY602", _AGENT, tmp_path)) == ["error", "info"]  # `size`, `states`

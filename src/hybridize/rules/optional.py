@@ -19,7 +19,8 @@ from hybridize.tracing.views import FunctionView, ProjectView
 def is_optional(function: FunctionView, hit: RuleHit, *, answers: bool = False) -> bool:
     """Whether a hit, or a call that leads to it, stands in a function where a run may not come to.
 
-    With `answers` only what a call answers counts: whether a file is there, which may be so at the first call alone.
+    With `answers` only what a call answers counts (whether a file is there, which may be so at the first call alone),
+    and what stands behind an early return.
     What the condition of a decorator says of branches of the function itself is asked elsewhere (`unreached`).
     """
     made, code = function.facts.hybridization, function.code
@@ -35,7 +36,7 @@ def conditional(project: ProjectView) -> Mapping[str, set[int]]:
 
 
 def answered(project: ProjectView) -> Mapping[str, set[int]]:
-    """Of these lines those that stand under what a call has answered."""
+    """Of these lines those that stand under what a call has answered, or behind an early return."""
     return project.shared("answered lines", lambda: _every(project, answers=True))
 
 
@@ -56,16 +57,27 @@ def _lines(project: ProjectView, code: Code, answers: bool) -> set[int]:
         while isinstance(made, ir.Unary) and made.operator == "not":
             slot, inverse = made.operand, not inverse
             made = index.source(slot)
-        if answers and not isinstance(made, ir.Call):
-            continue
         values = [frame.vals[slot] or frozenset() for frame in project.solution.frames[code]]
-        for block, answer in ((branch.then, not inverse), (branch.orelse, inverse)):
-            if block and not any(_may_be(value, answer) for value in values):
+        for block, other, answer in (
+            (branch.then, branch.orelse, not inverse),
+            (branch.orelse, branch.then, inverse),
+        ):
+            if any(_may_be(value, answer) for value in values):
+                continue
+            if not answers or isinstance(made, ir.Call):
                 lines |= _lines_of(block) - {branch.position >> 16}
+            if other and isinstance(other[-1], ir.Return):  # what follows: the graph may have returned for ever
+                lines |= _lines_of(_after(code.body, branch)) - {branch.position >> 16}
     for statement in index.of(ir.Try):
         for handler in statement.handlers:
             lines |= _lines_of(handler.body)
     return lines
+
+
+def _after(block: ir.Block, branch: ir.If) -> ir.Block:
+    """What follows a branch of a function's own body."""
+    at = next((i for i, instr in enumerate(block) if instr is branch), len(block))
+    return block[at + 1 :]
 
 
 def _lines_of(block: ir.Block) -> set[int]:

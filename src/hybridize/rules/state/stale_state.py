@@ -138,8 +138,9 @@ Where the program writes it between two calls, the later call still uses what th
 
 Of a function that is hybrid already it is an error where a run of the program shows the order: the function is called
 (and traced), the value is written, and the same `tf.function` is called again; the message names the places. It is a
-warning where the callers of a library may run a setter in between, and where nothing is known of the sizes of the
-arguments, but a loop calls the function many times between two writes. It is information where no such order is seen:
+warning where the callers of a library may run a setter in between, where a setting of the program stands around the
+place or a call, and where nothing is known of the sizes of the arguments, but a loop calls the function many times
+between two writes, or many times with a write in each turn. It is information where no such order is seen:
 each call writes the value before it reads it, who writes it puts it back, all that write it give it the same constant
 before the first call, a new graph is made with each change, only tests or other graphs write it, a whole object is
 loaded anew, or it is not known which object, container or array changes.""",
