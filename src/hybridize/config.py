@@ -149,7 +149,8 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "all-information",
         "boolean",
-        "Tell all information on graphs of large projects, also what no run traces, or what runs show not to happen.",
+        "Tell all information: on graphs of large projects also what no run traces, or what runs show not to happen; "
+        "beside a certain reason why a function stays eager also those in doubt.",
         "true",
     ),
     Option(

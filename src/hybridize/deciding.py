@@ -254,7 +254,8 @@ class Deciding:
         """Keeps the decision about a function, and what there is to tell of it."""
         view, told = settled(bare, told) if self.config.speculate else (bare, told)
         remaining = self._suppressions.remaining(view.facts, told)
-        report = self._suppressions.apply(decide(view.facts, Options(self.config.strict_literals), remaining))
+        options = Options(self.config.strict_literals, self.config.all_information)
+        report = self._suppressions.apply(decide(view.facts, options, remaining))
         if view.facts.may_be_hybrid and (report.decision.precondition is None or view.is_hybrid):
             self._broken[i] = (view, remaining)
         found = findings(view.facts, remaining, every=self.config.all_information)

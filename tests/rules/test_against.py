@@ -101,3 +101,44 @@ def test_the_conversion_is_refused_whatever_is_told(tmp_path: Path) -> None:
     report = analyze([tmp_path], Config(all_safe=True, jobs=1, cache=False), repairs=False)
     (step,) = (f for f in report.functions if f.facts.qualname == "step")
     assert "HY350" in {status.code for status in step.statuses}
+
+
+#: Stays eager for a side effect, and for what nobody knows (HY358): code from elsewhere gets something from elsewhere.
+REFUSED = """\
+from elsewhere import score, weights
+seen = []
+def step(x, w):
+    seen.append(1)
+    return tf.reduce_sum(x) + score(w)
+for i in range(9):
+    step(tf.ones(3), weights())
+"""
+
+
+def reasons(folder: Path, source: str, *, every: bool = False) -> tuple[list[str], list[str]]:
+    """The codes of what keeps `step` eager: what is told, and all of it."""
+    (folder / "main.py").write_text(TF + source, "utf-8")
+    report = analyze([folder], Config(all_information=every, jobs=1, cache=False), repairs=False)
+    (step,) = (f for f in report.functions if f.facts.qualname == "step")
+    return [s.code for s in step.told], [s.code for s in step.statuses]
+
+
+def test_a_certain_reason_is_told_without_those_in_doubt(tmp_path: Path) -> None:
+    assert reasons(tmp_path, REFUSED) == (["HY003"], ["HY003", "HY358"])
+    assert reasons(tmp_path, REFUSED, every=True) == (["HY003", "HY358"], ["HY003", "HY358"])
+
+
+def test_where_all_reasons_are_in_doubt_all_are_told(tmp_path: Path) -> None:
+    assert reasons(tmp_path, REFUSED.replace("    seen.append(1)\n", "")) == (["HY358"], ["HY358"])
+
+
+def test_what_a_comment_silences_does_not_decide(tmp_path: Path) -> None:
+    silenced = REFUSED.replace("seen.append(1)", "seen.append(1)  # hybridize: ignore[HY003]")
+    assert reasons(tmp_path, silenced)[0] == ["HY358"]
+
+
+def test_what_runs_in_graphs_is_told_of_the_graphs(tmp_path: Path) -> None:
+    inner = "def step(x):\n    return tf.constant(tf.abs(x).numpy())\n"
+    source = f"{inner}@tf.function\ndef outer(x):\n    return step(x)\nouter(tf.ones(3))\n"
+    assert reasons(tmp_path, source) == (["HY301", "HY010"], ["HY301", "HY346", "HY010"])
+    assert told(tmp_path, source, "HY346")  # of the graph

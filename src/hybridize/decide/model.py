@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import TypeAlias
 
-from hybridize.facts.model import Evidence, FunctionFacts
+from hybridize.facts.model import Against, Evidence, FunctionFacts
 from hybridize.records import dataclass, field, replace
 from hybridize.source.model import CellMap
 from hybridize.source.versions import Versions
@@ -45,7 +45,8 @@ class Confidence(StrEnum):
 class Status:
     """One line to the user on a function. `code` is stable, `name` readable (`python-side-effects`).
 
-    `is_of_function`: the message says what the function is, and not what is in it.
+    `is_of_function`: the message says what the function is, and not what is in it. `against` is what speaks against it
+    as a reason to keep a function eager.
     """
 
     code: str
@@ -57,6 +58,7 @@ class Status:
     column: int
     evidence: tuple[Evidence, ...] = ()
     is_of_function: bool = False
+    against: Against = Against.NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,12 @@ class FunctionReport:
     facts: FunctionFacts
     decision: Decision
     statuses: tuple[Status, ...] = ()
+
+    @property
+    def told(self) -> tuple[Status, ...]:
+        """The statuses to tell: those that nothing speaks against, which decide without the rest; all where all are
+        in doubt."""
+        return tuple(s for s in self.statuses if s.against is Against.NOTHING) or self.statuses
 
     def kept(self, reason: Status) -> FunctionReport:
         """The report with the function left as it is, for a reason; the precondition that passes stays."""

@@ -26,7 +26,7 @@ from hybridize.decide.worth import MOSTLY, Worth, counted, is_counted
 from hybridize.domain.calls import BY_OTHERS
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown
 from hybridize.facts.benefit import Work
-from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, Ternary
+from hybridize.facts.model import Against, Evidence, FunctionFacts, Mode, ParameterFacts, Ternary
 from hybridize.flow.solve import given_position
 from hybridize.library import costs
 from hybridize.program.ir import Code
@@ -169,7 +169,7 @@ class _Chooser:
             # What keeps it eager matters less: it is part of a graph, or of what is to be one.
             report = replace(report, statuses=(*report.statuses, self.coverage.status(code, report.facts, share)))
         elif not self.all_safe and report.facts.mode is Mode.EAGER and report.facts.candidate:
-            report = replace(report, statuses=(*report.statuses, *self._no_loss(code, report.facts, share)))
+            report = replace(report, statuses=(*report.statuses, *self._no_loss(code, report, share)))
         elif report.facts.mode is Mode.HYBRID and report.facts.candidate:
             report = replace(report, statuses=(*report.statuses, *self._idle(code, report.facts, share)))
         eager = report.facts.mode is Mode.EAGER and report.decision.action is Action.KEEP
@@ -228,13 +228,19 @@ class _Chooser:
             work is not None and self.worth.seldom(code, facts, work, work.eager) is not None
         )
 
-    def _no_loss(self, code: Code, facts: FunctionFacts, share: float) -> tuple[Status, ...]:
+    def _no_loss(self, code: Code, report: FunctionReport, share: float) -> tuple[Status, ...]:
         """Says of a function that stays eager for another reason that nothing is lost by it, where that is sure."""
+        facts = report.facts
         work = self.basis.benefits.work(self.basis.frames.get(code, []))
         if not is_counted(work, facts):
             return ()
         reason = None if self.worth.session(code, facts) else self.worth.against(code, facts, share, work)
-        return () if reason is None else (replace(reason, message=f"{_EVEN_SO}: {reason.message}"),)
+        if reason is None:
+            return ()
+        # It goes along with what keeps the function eager, and is told where that is.
+        certain = any(status.against is Against.NOTHING for status in report.statuses)
+        against = Against.NOTHING if certain else Against.UNKNOWN
+        return (replace(reason, message=f"{_EVEN_SO}: {reason.message}", against=against),)
 
     def _idle(self, code: Code, facts: FunctionFacts, share: float) -> tuple[Status, ...]:
         """Says of a graph that stays that it costs more than it saves, where its decorator asks for nothing else."""

@@ -24,9 +24,10 @@ FactOf: TypeAlias = Callable[[FunctionFacts], Fact]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user can switch about decisions."""
+    """What the user can switch about decisions, and about what is told of them."""
 
     strict_literals: bool = False
+    all_information: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,13 @@ def table(options: Options) -> tuple[Precondition, ...]:
 
 def decide(facts: FunctionFacts, options: Options, hits: Sequence[RuleHit] = ()) -> FunctionReport:
     """The decision about one function, with the statuses that say why. `hits` are those of the rules on it."""
+    report = _decided(facts, options, hits)
+    if not options.all_information:
+        return report
+    return replace(report, statuses=tuple(replace(s, against=Against.NOTHING) for s in report.statuses))
+
+
+def _decided(facts: FunctionFacts, options: Options, hits: Sequence[RuleHit]) -> FunctionReport:
     unasked = "P1" if _state(facts).value is Ternary.YES else "P7"
     rows = [row for row in table(options) if row.mode is facts.mode and row.name != unasked]
     failures: list[Status] = []
@@ -202,6 +210,7 @@ def _hit_statuses(facts: FunctionFacts, hits: Sequence[RuleHit]) -> list[Status]
                     hit.line,
                     hit.column,
                     hit.evidence,
+                    against=hit.against,
                 )
             )
     return found
@@ -254,7 +263,7 @@ def _hybrid_failures(failures: list[Status]) -> list[Status]:
     out: dict[str, Status] = {}
     for status in failures:
         severity = Severity.WARNING if status.name == "recursive" else Severity.INFO
-        out.setdefault(status.name, replace(status, severity=severity))
+        out.setdefault(status.name, replace(status, severity=severity, against=Against.NOTHING))
     return list(out.values())
 
 
@@ -263,7 +272,8 @@ def _failure(facts: FunctionFacts, condition: Condition) -> Status:
     if fact.value is Ternary.UNKNOWN:
         cause = fact.evidence[-1].message if fact.evidence else "the analysis cannot tell"
         message = f"not known whether it {_asked(condition)}: {cause}"
-        return replace(_at_cause(status_of(facts, "undetermined", message, fact.evidence)), message=message)
+        status = _at_cause(status_of(facts, "undetermined", message, fact.evidence))
+        return replace(status, message=message, against=Against.UNKNOWN)
     if condition.status == "no-primitive-parameter":  # what speaks for staying hybrid is no cause to trace back
         return status_of(facts, condition.status, "has tensor parameters, and no literal retraces it")
     cause = fact.evidence[-1].message if fact.evidence and fact.value is YES else condition.said

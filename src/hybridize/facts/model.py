@@ -79,6 +79,17 @@ class Evidence:
     subject: str = field(default="", compare=False)
 
 
+class Against(StrEnum):
+    """What speaks against telling a hit (`rules/telling.py`): of a graph the first five, of refusals the last three."""
+
+    NOTHING = "nothing"
+    TESTED = "tested"  # it stands in a test, or is of a function of one: what happens there is what is tested
+    UNRUN = "unrun"  # no run of the program traces the function
+    MERGED = "merged"  # calls of the code were taken together: what the hit rests on may be of none of them
+    TRIED = "tried"  # the program traces the function: who ran it has seen that it does not raise, or what it does
+    UNKNOWN = "unknown"  # it rests on something that nobody knows
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """An answer about a function, with the chain of evidence that leads to it."""

@@ -53,7 +53,7 @@ class _Writer:
         line = self.page.paragraph(f"{word}  {name}  {rests_on(function)}", first=number, rest=" " * 13)
         yield line.replace(word, style.action(function.decision.action, word), 1)
         said: dict[str, None] = {}  # two causes may read the same where only the first step tells them apart
-        for status in function.statuses:
+        for status in function.statuses if self.verbose else function.told:
             # Beside a change, an informative status is noise; beside a kept function it is the reason.
             if function.decision.action is Action.KEEP or status.severity in SERIOUS or self.verbose:
                 said["".join(self._status(function, status))] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from hybridize.decide.model import FunctionReport, Report, Status
-from hybridize.facts.model import Evidence, Fact, FunctionFacts, Hybridization, ParameterFacts, Ternary
+from hybridize.facts.model import Against, Evidence, Fact, FunctionFacts, Hybridization, ParameterFacts, Ternary
 from hybridize.records import dataclass
 from hybridize.report.hints import bundles
 from hybridize.report.paths import place
@@ -41,6 +41,12 @@ SOURCES = {
     "docstring": "by the docstring",
     "speculation": "by speculation",
 }
+#: What speaks against a reason that is not told beside a certain one.
+AGAINST = {
+    Against.MERGED: "calls are not told apart",
+    Against.TRIED: "runs in graphs already",
+    Against.UNKNOWN: "something is not known",
+}
 #: Whether a parameter receives tensors, in words.
 TENSOR = {Ternary.YES: "a tensor", Ternary.NO: "no tensor", Ternary.UNKNOWN: "unknown"}
 
@@ -67,7 +73,7 @@ def explain(report: Report, function: FunctionReport, display: Callable[[str], s
     writer = _Explainer(display, style)
     sections: list[Iterator[str]] = [
         writer.head(report, function),
-        writer.statuses(function.statuses),
+        writer.statuses(function),
         writer.facts(function.facts, function.statuses),
         writer.parameters(function.facts),
         writer.repairs(report, function),
@@ -162,11 +168,20 @@ class _Explainer:
         for parameter in facts.parameters:
             yield from self._parameter(parameter)
 
-    def statuses(self, statuses: Iterable[Status]) -> Iterator[str]:
-        """Each status with its whole chain."""
-        for number, status in enumerate(statuses):
-            if number == 0:
-                yield self._title("statuses")
+    def statuses(self, function: FunctionReport) -> Iterator[str]:
+        """Each status with its whole chain; last those that `check` does not tell, and why."""
+        told = function.told
+        if told:
+            yield self._title("statuses")
+            yield from self._statuses(told)
+        for against, said in AGAINST.items():
+            rest = [status for status in function.statuses if status.against is against and status not in told]
+            if rest:
+                yield self._title(f"in doubt: {said}")
+                yield from self._statuses(rest)
+
+    def _statuses(self, statuses: Iterable[Status]) -> Iterator[str]:
+        for status in statuses:
             code = self.style.severity(status.severity, f"{status.code} {status.name} ({status.severity})")
             yield f"  {code}: {one_line(status.message)}, {self._place(status.path, status.line)}"
             yield from self._chain(told_by(status), "      ")

@@ -92,7 +92,7 @@ def function_to_dict(function: FunctionReport, root: str) -> Json:
         "parameters": [_parameter(parameter) for parameter in facts.parameters],
         "facts": _facts(facts, root),
         "decision": _decision(function.decision, root),
-        "statuses": [_status(status, root) for status in function.statuses],
+        "statuses": [_status(status, root, status in function.told) for status in function.statuses],
     }
 
 
@@ -171,7 +171,7 @@ def _decision(decision: Decision, root: str) -> Json:
     }
 
 
-def _status(status: Status, root: str) -> Json:
+def _status(status: Status, root: str, told: bool) -> Json:
     return {
         "code": status.code,
         "name": status.name,
@@ -181,6 +181,7 @@ def _status(status: Status, root: str) -> Json:
         "line": status.line,
         "column": status.column,
         "evidence": _evidence(status.evidence, root),
+        **({} if told else {"against": status.against.value}),
     }
 
 

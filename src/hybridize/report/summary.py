@@ -93,9 +93,9 @@ def _factor(function: FunctionReport) -> float:
 
 
 def reasons(function: FunctionReport) -> tuple[Status, ...]:
-    """The statuses that say why: the serious ones, or all where none is serious."""
-    serious = tuple(status for status in function.statuses if status.severity in SERIOUS)
-    return serious or function.statuses
+    """The statuses that say why: of those to tell the serious ones, or all where none is serious."""
+    serious = tuple(status for status in function.told if status.severity in SERIOUS)
+    return serious or function.told
 
 
 def is_candidate(function: FunctionReport) -> bool:

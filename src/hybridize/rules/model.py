@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from hybridize.facts.model import Against as Against
 from hybridize.facts.model import Evidence
 from hybridize.program.ir import Code, Instr
 from hybridize.records import dataclass, field
@@ -31,16 +32,6 @@ class Category(StrEnum):
     DEBUGGABILITY = "debuggability"  # HY5xx
     STATE = "state"  # HY6xx: exposed variable state
     NUMERICAL = "numerical"  # HY7xx
-
-
-class Against(StrEnum):
-    """What speaks against information on a hybrid function of a large program (`rules/telling.py`, in this order)."""
-
-    NOTHING = "nothing"
-    TESTED = "tested"  # it stands in a test, or is of a function of one: what happens there is what is tested
-    UNRUN = "unrun"  # no run of the program traces the function
-    MERGED = "merged"  # calls of the code were taken together: what the hit rests on may be of none of them
-    TRIED = "tried"  # it ends each trace, and the program runs the function: who did has seen that it does not
 
 
 #: Looks at one instruction of one frame: hits travel from there to every function whose traced extent holds the frame.

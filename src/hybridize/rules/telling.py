@@ -1,9 +1,11 @@
-"""How loudly hits are told of functions that are hybrid already: what a person can act on, as errors and warnings.
+"""How loudly hits are told: of functions that are hybrid already what a person can act on, as errors and warnings.
 
 A hit keeps a function eager wherever it may be right. Of a function that somebody has decorated, and has run since, it
 is told as an error or a warning only where nothing speaks against it; the rest is information. Of that, too, programs
 that are not followed in detail are told only what nothing speaks against (`Against`): of the hits that were read there
 none was true that runs show not to happen, that no run comes to, or that rests on calls that were taken together.
+
+Of an eager function each hit says as much: one that nothing speaks against decides without the rest (`Status.against`).
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Lib, Tensor, lib
+from hybridize.facts.model import Ternary
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
@@ -44,8 +47,12 @@ _ASKS_OF: Final = (ir.If, ir.Assert, ir.Attr, ir.Iter, ir.Item, ir.Computed)
 
 
 def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
-    """The hits on a function; where it is hybrid, as information what is in doubt, and what a test does on purpose."""
-    if not function.is_hybrid or not hits:
+    """The hits on a function, with what speaks against each; where it is hybrid, as information what is in doubt, and
+    what a test does on purpose.
+    """
+    if not function.is_hybrid:
+        return [replace(hit, against=_against_refusal(function, hit)) for hit in hits]
+    if not hits:
         return hits
     unrun = _is_idle(function)
     idle = unrun or function.project.roles.is_test(function.code.path)
@@ -80,6 +87,17 @@ def _against(function: FunctionView, hit: RuleHit, *, unrun: bool) -> Against:
         return Against.NOTHING
     runs = any(how is not How.ROOT for _, _, _, how in function.callers())
     return Against.TRIED if runs else Against.NOTHING
+
+
+def _against_refusal(function: FunctionView, hit: RuleHit) -> Against:
+    """What speaks against a hit as the reason why a function stays eager."""
+    if hit.rule.opens or hit.unless:
+        return Against.UNKNOWN
+    if not hit.sure:  # in merged calls, too, most hits rest on nothing that the calls could mix up
+        return Against.MERGED
+    # What runs in graphs only has been traced: what happens then is told of these graphs.
+    traced = function.facts.covered_by_hybrid_callers.value is Ternary.YES
+    return Against.TRIED if traced and hit.rule.code not in _PLAIN else Against.NOTHING
 
 
 def _is_idle(function: FunctionView) -> bool:

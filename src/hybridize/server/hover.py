@@ -50,13 +50,13 @@ def _lines(state: State, function: FunctionReport) -> Iterator[str]:
     if decision.confidence is not None:
         yield f"\nConfidence: {rests(function)}"
         yield from _chain(state, decision.grounds, "")
-    if function.statuses:
+    if function.told:
         yield "\n**Why**\n"
-    for status in function.statuses[:_MOST_REASONS]:
+    for status in function.told[:_MOST_REASONS]:
         yield f"- `{status.code}` {status.name}: {_escape(status.message)} ({_place(state, status.path, status.line)})"
         yield from _chain(state, told_by(status), "  ")
-    if len(function.statuses) > _MOST_REASONS:
-        yield f"- and {len(function.statuses) - _MOST_REASONS} more"
+    if len(function.told) > _MOST_REASONS:
+        yield f"- and {len(function.told) - _MOST_REASONS} more"
     typed = [(p.name, tensor_type(kind)) for p in facts.parameters for kind in p.tensor_types[:1]]
     if typed:
         yield "\n**Tensors that arrive**\n"

@@ -46,7 +46,7 @@ def _title(function: FunctionReport) -> str:
 
 
 def _reason(function: FunctionReport) -> str:
-    status = function.statuses[0] if function.statuses else None
+    status = next(iter(function.told), None)
     return f"{status.code} {status.name}" if status is not None else verdict(function)
 
 

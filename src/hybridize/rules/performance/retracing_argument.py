@@ -187,7 +187,8 @@ def _moved(function: FunctionView) -> Iterator[Hit]:
                 loud = plain and _is_looped(function, caller, pos) and not _are_few(function, caller, pos, slot)
                 seen_so = not function.is_hybrid or loud
                 level = None if seen_so else Level.INFO
-                yield Hit(pos, said, path=caller.code.path, level=level, about=name)
+                sure = function.is_hybrid or _is_python(value)
+                yield Hit(pos, said, path=caller.code.path, level=level, about=name, sure=sure)
                 break
 
 
