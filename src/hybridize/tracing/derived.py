@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from hybridize.domain.objects import Container, LibInst, Tup, Value
@@ -46,9 +46,7 @@ def derivatives(function: FunctionView) -> Iterator[Derived]:
         inside = extents.of(frame)
         for each in sorted(extents.frames(inside & every), key=lambda f: f.uid):
             for call, target, source in asking[each]:
-                view = FrameView(project, each)
-                mask = project.symbolic.mask(each, target) if target >= 0 else -1
-                for sources, needed in _lifted(view, frame, inside, origins(view, source), mask, _CALLS):
+                for sources, needed in _ways(FrameView(project, each), call.position, target, source).to(frame):
                     places = range(len(frame.code.params))
                     needs = [i for i in parameters_of(needed) if i in places] if needed >= 0 else []
                     yield Derived(frame, sources, tuple(needs or places), each.code.path, call.position)
@@ -85,19 +83,38 @@ def _calls(view: FrameView) -> Iterator[tuple[ir.Call, int, int]]:
             yield call, -1, argument(call, 0, "primals")
 
 
-def _lifted(
-    view: FrameView, top: Frame, inside: int, found: frozenset[Origin], mask: int, depth: int
-) -> Iterator[tuple[frozenset[Origin], int]]:
-    """Origins and a mask of a frame as those of the function that runs it."""
-    if view.frame is top:
-        yield found, mask
-        return
-    for caller, pos in sites(view.project, view.frame) if depth else ():
-        if not view.project.extents.has(inside, caller):
-            continue
-        around = FrameView(view.project, caller)
-        lifted = view.project.symbolic.lift(caller, pos, view.frame, mask) if mask >= 0 else mask
-        yield from _lifted(around, top, inside, before(around, pos, view.frame, found), lifted, depth - 1)
+def _ways(view: FrameView, position: int, target: int, source: int) -> _Ways:
+    """Those to one derivative: of the sources, and of what the target needs."""
+    mask = view.mask(target) if target >= 0 else -1
+    key = "ways to a derivative", view.frame, position, target, source
+    return view.project.shared(key, lambda: _Ways(view, origins(view, source), mask))
+
+
+class _Ways:
+    """Origins and a mask of a frame as those of each function that runs it by a few calls, all found in one walk."""
+
+    def __init__(self, view: FrameView, found: frozenset[Origin], mask: int) -> None:
+        self._project = view.project
+        self._found: dict[Frame, dict[tuple[frozenset[Origin], int], None]] = {}
+        self._seen: dict[tuple[Frame, frozenset[Origin], int], int] = {}
+        self._follow(view, found, mask, ())
+
+    def to(self, top: Frame) -> Collection[tuple[frozenset[Origin], int]]:
+        """As those of one function."""
+        return self._found.get(top, {})
+
+    def _follow(self, view: FrameView, found: frozenset[Origin], mask: int, below: tuple[Frame, ...]) -> None:
+        frame, left = view.frame, _CALLS - len(below)
+        if frame not in below:  # a way ends where it first gets there
+            self._found.setdefault(frame, {})[found, mask] = None
+        key = frame, found, mask
+        if not left or (self._seen.get(key, 0) >= left and not self._project.extents.is_recursive(frame)):
+            return
+        self._seen[key] = left
+        for caller, pos in sites(self._project, frame):
+            around = FrameView(self._project, caller)
+            lifted = self._project.symbolic.lift(caller, pos, frame, mask) if mask >= 0 else mask
+            self._follow(around, before(around, pos, frame, found), lifted, (*below, frame))
 
 
 def others(derived: Derived) -> frozenset[Origin]:
