@@ -15,8 +15,8 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.loop_behind import is_fixed
-from hybridize.repairs.names import bound_in
 from hybridize.rules.misuse.global_seed import scan as seeded
+from hybridize.source.bindings import bound_in
 from hybridize.source.syntax import walk
 from hybridize.tracing.views import FrameView
 

@@ -7,11 +7,12 @@ from collections.abc import Collection, Sequence
 
 from hybridize.records import dataclass, replace
 from hybridize.repairs.edits import TextEdit
-from hybridize.repairs.flow_of_names import bound_by, forbidden, is_bound_by, reads, used_later
+from hybridize.repairs.flow_of_names import forbidden, is_bound_by, used_later
 from hybridize.repairs.model import NotOffered
-from hybridize.repairs.names import bound_in, scopes_around
+from hybridize.repairs.names import scopes_around
 from hybridize.repairs.printing import laid_out
 from hybridize.repairs.text import FunctionNode, SourceFile, end, first_line, start
+from hybridize.source.bindings import bound_by, bound_in, reads
 from hybridize.source.syntax import walk
 
 _MOST = 12  # parameters

@@ -6,124 +6,14 @@ import ast
 import itertools
 from collections.abc import Iterator, Sequence
 
-from hybridize.domain.session import cached
-from hybridize.records import dataclass
 from hybridize.repairs.fields import is_preceded
-from hybridize.repairs.names import bound_in, scopes_around
-from hybridize.repairs.text import FunctionNode, SourceFile, binds, end, start
+from hybridize.repairs.names import scopes_around
+from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.source.bindings import bound_in, reads, stored_in
 from hybridize.source.syntax import children, walk
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-
-
-@dataclass(frozen=True, slots=True)
-class Reads:
-    """`needed`: names that are read before the statements surely bind them. `surely`: those bound whenever they end."""
-
-    needed: frozenset[str]
-    surely: frozenset[str]
-
-
-def reads(block: Sequence[ast.stmt], bound: frozenset[str] = frozenset(), *, looped: bool = False) -> Reads:
-    """What statements read of what they do not bind themselves before.
-
-    `bound` is bound when they start; `looped` takes it that every loop runs at least once.
-    """
-    needed: set[str] = set()
-    for statement in block:
-        found = _of_statement(statement, bound, looped)
-        needed |= found.needed
-        bound = found.surely
-    return Reads(frozenset(needed), bound)
-
-
-@cached
-def _of_statement(node: ast.stmt, bound: frozenset[str], looped: bool) -> Reads:
-    match node:
-        case ast.If(test=test, body=body, orelse=orelse):
-            begin = bound | walrus(test)
-            one, two = reads(body, begin, looped=looped), reads(orelse, begin, looped=looped)
-            both = (one.surely if not _leaves(body) else two.surely) & (
-                two.surely if not _leaves(orelse) else one.surely
-            )
-            return Reads((_loads(test) - bound) | one.needed | two.needed, both)
-        case ast.For(target=target, iter=iterable, body=body, orelse=orelse):
-            inner = reads(body, bound | _stores(target), looped=looped)
-            rest = reads(orelse, bound, looped=looped)
-            needed = (_loads(iterable) - bound) | inner.needed | rest.needed
-            return Reads(needed, inner.surely if looped else bound)
-        case ast.While(test=test, body=body, orelse=orelse):
-            inner = reads(body, bound, looped=looped)
-            needed = (_loads(test) - bound) | inner.needed | reads(orelse, bound).needed
-            return Reads(needed, inner.surely if looped else bound)
-        case ast.With(items=items, body=body):
-            needed = frozenset()
-            for item in items:
-                needed |= _loads(item.context_expr) - bound
-                bound |= _stores(item.optional_vars) if item.optional_vars is not None else frozenset()
-            inner = reads(body, bound, looped=looped)
-            return Reads(inner.needed | needed, inner.surely)
-        case ast.Assign(value=value, targets=targets):
-            read = _loads(value).union(*map(_loads, targets))
-            return Reads(read - bound, bound.union(*map(_stores, targets), walrus(value)))
-        case ast.AugAssign(target=target, value=value):
-            return Reads((_loads(value) | _loads(target) | _stores(target)) - bound, bound | _stores(target))
-        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-            return Reads(_loads(node) - bound, bound | {name})
-        case ast.Expr() | ast.Return() | ast.Assert() | ast.Raise() | ast.AnnAssign() | ast.Import() | ast.ImportFrom():
-            return Reads(_loads(node) - bound, bound | frozenset(_own_stores(node)))
-    return Reads(_loads(node) - bound, bound)  # try, match: what they bind may not be
-
-
-def _leaves(block: Sequence[ast.stmt]) -> bool:
-    return bool(block) and isinstance(block[-1], (ast.Raise, ast.Continue, ast.Break))
-
-
-def _loads(node: ast.AST) -> frozenset[str]:
-    """The names that a node reads from its scope or one around it."""
-    found: set[str] = set()
-    if isinstance(node, ast.Name):
-        return frozenset({node.id}) if isinstance(node.ctx, ast.Load) else frozenset()
-    own = frozenset(bound_in(node)) if isinstance(node, (*_SCOPES, *_COMPREHENSIONS)) else frozenset()
-    for child in children(node):
-        found |= _loads(child)
-    return frozenset(found) - own
-
-
-def _stores(node: ast.AST) -> frozenset[str]:
-    return frozenset(name for each in walk(node) for name in binds(each))
-
-
-def walrus(node: ast.AST) -> frozenset[str]:
-    """The names that `:=` binds in an expression (where it surely runs: not in `and`, `or` or a comprehension)."""
-    found: set[str] = set()
-    if isinstance(node, ast.NamedExpr):
-        found |= _stores(node.target)
-    if isinstance(node, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-        return frozenset(found)
-    return frozenset(found).union(*map(walrus, children(node)))
-
-
-def _own_stores(node: ast.AST) -> set[str]:
-    """The names that code binds in its own scope."""
-    found: set[str] = set(binds(node))
-    for child in children(node):
-        if isinstance(child, _SCOPES):
-            found |= set(binds(child))
-        elif not isinstance(child, _COMPREHENSIONS):
-            found |= _own_stores(child)
-    return found
-
-
-def bound_by(block: Sequence[ast.stmt]) -> set[str]:
-    """The names that statements may bind in the scope that they are in."""
-    return set().union(*map(_bound, block))
-
-
-@cached
-def _bound(statement: ast.stmt) -> frozenset[str]:
-    return frozenset(_own_stores(statement))
 
 
 def used_later(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt], names: set[str]) -> list[str]:
@@ -193,11 +83,11 @@ def _is_bound_anew(
         if outer is scope:
             break
         apart = not (start(outer) <= first and last <= end(outer))
-        if isinstance(outer, ast.For) and apart and node.id in _stores(outer.target):
+        if isinstance(outer, ast.For) and apart and node.id in stored_in(outer.target):
             return True
         if isinstance(outer, ast.With) and apart and start(node) >= start(outer.body[0]):
             opened = [item.optional_vars for item in outer.items if item.optional_vars is not None]
-            if node.id in frozenset().union(*map(_stores, opened)):
+            if node.id in frozenset().union(*map(stored_in, opened)):
                 return True
     since = last if start(node) >= last else early
     writes = [

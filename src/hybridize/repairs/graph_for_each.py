@@ -13,9 +13,9 @@ from hybridize.library.costs import TRACING
 from hybridize.program.ir import Code
 from hybridize.repairs.bench import Bench, written_cells
 from hybridize.repairs.edits import NewImport, TextEdit
-from hybridize.repairs.flow_of_names import bound_by
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.text import SourceFile, start
+from hybridize.source.bindings import bound_by
 from hybridize.source.syntax import walk
 from hybridize.tracing.views import position_of
 

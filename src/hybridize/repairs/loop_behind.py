@@ -17,10 +17,11 @@ from hybridize.domain.session import cached
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.facts.looking import contents
 from hybridize.records import dataclass
-from hybridize.repairs.flow_of_names import bound_by, forbidden
+from hybridize.repairs.flow_of_names import forbidden
 from hybridize.repairs.names import names_in
 from hybridize.repairs.parts import work_of
 from hybridize.repairs.text import end
+from hybridize.source.bindings import bound_by
 from hybridize.source.syntax import children, walk
 
 #: How many containers in one another are looked into.

@@ -16,11 +16,11 @@ from hybridize.program.ir import Code
 from hybridize.records import dataclass, field, replace
 from hybridize.repairs.bench import NOTHING, Bench, numbers
 from hybridize.repairs.edits import TextEdit
-from hybridize.repairs.flow_of_names import bound_by, reads
 from hybridize.repairs.hoisting import Early, early
 from hybridize.repairs.loop_behind import Behind, behind, flat, is_emptied, is_fixed, places
 from hybridize.repairs.names import names_in
 from hybridize.repairs.text import SourceFile, applied, end, found_again
+from hybridize.source.bindings import bound_by, reads
 from hybridize.source.syntax import children, walk
 from hybridize.tracing.views import position_of
 

@@ -13,15 +13,15 @@ from hybridize.repairs.bench import Bench
 from hybridize.repairs.drawing import draws_in
 from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.extraction import Part, beside, extract, in_front
-from hybridize.repairs.flow_of_names import reads
 from hybridize.repairs.loop_behind import Behind, flat, is_tape
 from hybridize.repairs.loop_outside import Mover, Outside
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.names import bound_in, names_in
+from hybridize.repairs.names import names_in
 from hybridize.repairs.parts import eager_lines, lines_of_effects, lines_of_stuck, runs, stays, work_by_line
 from hybridize.repairs.step_parts import divided
 from hybridize.repairs.text import FunctionNode, SourceFile, applied, difference, end, start
 from hybridize.repairs.unchanged import doubts
+from hybridize.source.bindings import bound_in, reads
 from hybridize.source.syntax import walk
 
 #: The kinds of tensors that are data.

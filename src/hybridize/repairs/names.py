@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from hybridize.domain.session import cached
 from hybridize.repairs.model import NotOffered
-from hybridize.repairs.text import BINDERS, FunctionNode, SourceFile, binds
-from hybridize.source.syntax import children, walk
+from hybridize.repairs.text import FunctionNode, SourceFile
+from hybridize.source.bindings import binds, bound_in
+from hybridize.source.syntax import walk
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -46,23 +47,6 @@ def scopes_around(file: SourceFile, node: ast.AST) -> Iterator[ast.AST]:
     """The functions, lambdas and comprehensions around a node, the nearest first."""
     kinds = FunctionNode | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
     return (outer for outer in file.around(node) if isinstance(outer, kinds))
-
-
-@cached
-def bound_in(scope: ast.AST) -> frozenset[str]:
-    """The names that a function binds for itself: parameters, variables, functions, imports."""
-    found: set[str] = set()
-    freed: set[str] = set()
-    todo = list(children(scope))
-    while todo:
-        node = todo.pop()
-        if node.__class__ in BINDERS:
-            found.update(binds(node))
-        elif isinstance(node, ast.Global):
-            freed.update(node.names)
-        if not isinstance(node, (FunctionNode, ast.Lambda, ast.ClassDef)):  # what is bound in there is theirs
-            todo += children(node)
-    return frozenset(found - freed)
 
 
 def top_statement(file: SourceFile, node: ast.AST) -> ast.stmt:

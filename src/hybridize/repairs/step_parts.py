@@ -13,12 +13,13 @@ from typing import TypeAlias
 from hybridize.library.dialect import DERIVES
 from hybridize.records import dataclass, replace
 from hybridize.repairs.edits import TextEdit
-from hybridize.repairs.flow_of_names import bound_by, forbidden
+from hybridize.repairs.flow_of_names import forbidden
 from hybridize.repairs.hoisting import Early, early
 from hybridize.repairs.loop_behind import Behind, flat, is_tape
 from hybridize.repairs.names import names_in
 from hybridize.repairs.parts import stays, work_of
 from hybridize.repairs.text import SourceFile, applied, end, found_again
+from hybridize.source.bindings import bound_by
 from hybridize.source.syntax import walk
 
 #: What a part behind must compute to become a function: an optimizer's update.

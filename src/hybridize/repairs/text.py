@@ -11,6 +11,7 @@ from typing import Final
 from hybridize.records import dataclass
 from hybridize.regex import regex
 from hybridize.repairs.edits import Place, TextEdit
+from hybridize.source.bindings import BINDERS, binds
 from hybridize.source.ends import common_ends
 from hybridize.source.model import CellMap
 from hybridize.source.reading import split_lines
@@ -340,32 +341,6 @@ def found_again(old: SourceFile, statement: ast.stmt, new: SourceFile) -> list[a
     same = (node for node in new.at(start(owner)) if type(node) is type(owner))
     found: list[ast.stmt] = next((getattr(node, field) for node in same), [])
     return found
-
-
-#: The nodes that bind names at all.
-BINDERS: Final = frozenset(
-    {ast.Name, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom}
-    | {ast.ExceptHandler, ast.MatchAs, ast.MatchStar}
-)
-
-
-def binds(node: ast.AST) -> Iterator[str]:
-    """The names that a node by itself binds, in whatever scope it stands."""
-    match node:
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            yield name
-        case ast.arg(arg=name):
-            yield name
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.Import(names=aliases):
-            for alias in aliases:
-                yield alias.asname or alias.name.partition(".")[0]
-        case ast.ImportFrom(names=aliases):
-            for alias in aliases:
-                yield alias.asname or alias.name
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-            yield name
 
 
 def _imports(node: ast.AST, module: str) -> bool:

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from hybridize.domain.words import REFLECTIVE
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.extraction import Extracted, Part
-from hybridize.repairs.flow_of_names import bound_by, reads
-from hybridize.repairs.names import bound_in
 from hybridize.repairs.text import FunctionNode, SourceFile
+from hybridize.source.bindings import bound_by, bound_in, reads
 from hybridize.source.syntax import walk
 
 _BY_NAME = REFLECTIVE | {"dir", "_getframe", "currentframe", "stack"}

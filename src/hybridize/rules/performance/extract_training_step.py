@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from hybridize.domain.places import line_words
 from hybridize.facts.model import Evidence
@@ -13,13 +13,12 @@ from hybridize.library.costs import applies, differentiates
 from hybridize.program.index import index_of
 from hybridize.records import dataclass
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.source.bindings import reads
 from hybridize.source.syntax import walk
 from hybridize.tracing.views import ProjectView
 
 _UPDATES: Final = (".assign", ".assign_sub", ".assign_add")
 _MOST_NAMES: Final = 6
-#: Line and column.
-_Place: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +96,8 @@ def _cut(
         for name in walk(each)
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and not begin <= name.lineno <= end
     )
-    made = _made(block)
-    takes = tuple(name for name, at in _names(block, ast.Load).items() if name in around and at <= made.get(name, at))
+    needed = reads(block).needed
+    takes = tuple(name for name in _names(block) if name in around and name in needed)
     later = {n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.lineno > end}
     return Step(begin, end, takes, tuple(name for name in stored if name in later))
 
@@ -121,27 +120,10 @@ def _block(body: Sequence[ast.stmt], line: int, update: int) -> Sequence[ast.stm
     return block if any(map(_records, block)) else None
 
 
-def _names(block: Sequence[ast.AST], context: type[ast.expr_context]) -> dict[str, _Place]:
-    """The names in a block, in order, and where each stands first."""
+def _names(block: Sequence[ast.AST], context: type[ast.expr_context] = ast.expr_context) -> list[str]:
+    """The names in a block, in the order in which each stands first."""
     names = [n for s in block for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, context)]
-    found: dict[str, _Place] = {}
-    for name in sorted(names, key=lambda n: (n.lineno, n.col_offset)):
-        found.setdefault(name.id, (name.lineno, name.col_offset))
-    return found
-
-
-def _made(block: Sequence[ast.stmt]) -> dict[str, _Place]:
-    """From where on a block has the names that it binds itself, whatever happens in it."""
-    found: dict[str, _Place] = {}
-    for statement in block:
-        match statement:
-            case ast.With(items=items, body=body):
-                opened = _names([i.optional_vars for i in items if i.optional_vars is not None], ast.Store)
-                found = {**_made(body), **opened, **found}
-            case ast.Assign() | ast.AnnAssign():
-                end = (statement.end_lineno or statement.lineno, statement.end_col_offset or 0)
-                found = {**dict.fromkeys(_names([statement], ast.Store), end), **found}
-    return found
+    return list(dict.fromkeys(name.id for name in sorted(names, key=lambda n: (n.lineno, n.col_offset))))
 
 
 def _holds(node: ast.stmt, line: int) -> bool:
