@@ -312,7 +312,7 @@ class _Chooser:
         kept = kept_variable(project, frames, project.solution.world.hybrids) if opened else None
         asked = opened or self.basis.roles.is_test(code.path)
         kept = kept or (shape_from_outside(project, frames) if opened else None)
-        if kept := kept or (made_weights(project, frames, facts.kind, opened) if asked else None):
+        if kept := kept or (made_weights(project, frames, facts.kind, opened, seen=self.all_safe) if asked else None):
             return status_of(facts, "covered", kept.message, (kept,))
         calls = sorted(self.basis.frequency.calls.get(code, {}).values(), key=lambda c: (c.caller.path, c.position))
         graphs = [c for c in calls if c.how not in BY_OTHERS and self.graphs.get(c.caller, 0.0) > 0]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import NONE, Bound, Class, Container, Inst, LibInst, Lit, Obj, Prim, Tensor, Tup, Value
-from hybridize.library.dialect import LAYERS
+from hybridize.library.dialect import LAYERS, NAME_SCOPES
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.regex import regex
@@ -29,7 +29,6 @@ _ROOTS: Final = (
     "tf.random.",
     "tf.sparse.",
 )
-_SCOPES: Final = frozenset({"tf.name_scope", "tf.compat.v1.name_scope", "keras.backend.name_scope"})
 #: Layers of Keras 2 whose computation, and whose `call`, names an operation after the object's class.
 _NAMED_BY_CLASS: Final = frozenset({"keras.layers.Conv1D", "keras.layers.Conv2D", "keras.layers.Conv3D"})
 _COMPUTING: Final = ("call", "convolution_op")
@@ -44,7 +43,7 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         yield Hit(instr.position, "calls a layer or loss whose name no scope of a graph may have")
     named = next((slot for name, slot in instr.keywords if name == "name"), -1)
     for name in view.names(instr.function):
-        if name in _SCOPES:
+        if name in NAME_SCOPES:
             slot = argument(instr, 0, "name")
         elif named >= 0 and _is_operation(name) and instr.position in view.frame.ops:
             slot = named
@@ -120,7 +119,7 @@ eager code alone. (A metric opens none.)
 
 The convolutions of Keras 2 name an operation after the class of the layer. Where the name begins with an underscore,
 `call` itself cannot be a graph: a caller of the layer can, since Keras opens a scope around `call`.""",
-    triggers={ir.Call: Where(call, names=lambda name: name in _SCOPES or _is_operation(name), values=_opens_scope)},
+    triggers={ir.Call: Where(call, names=lambda name: name in NAME_SCOPES or _is_operation(name), values=_opens_scope)},
     root=root,
     bad=(
         Example(
