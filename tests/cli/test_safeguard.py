@@ -324,7 +324,7 @@ def wait_for(holds: Callable[[], bool]) -> bool:
 def test_where_the_whole_machine_stopped_the_next_fix_puts_the_files_back(
     project: Path, process: subprocess.Popen[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for pid in descendants(process.pid):  # so that nobody is left to do it at once
+    for pid in descendants(top=process.pid):  # so that nobody is left to do it at once
         if b"guard.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
             os.kill(pid, signal.SIGKILL)
     process.kill()
