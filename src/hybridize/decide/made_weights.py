@@ -3,9 +3,9 @@
 Measured with TensorFlow 2.15 and Keras 2: a `call` under `tf.function` that is the first to call a sublayer names its
 weights `fc/kernel:0`, where eager code and functional models name them `block/fc/kernel:0`. By these names checkpoints
 are found, weights are transferred and layers are looked up, in tests and by callers that nobody sees. So it is below a
-`tf.name_scope` of a caller or `tf.Module.with_name_scope`; where none stands around, as around the call of a
-model's `predict` or training step, the names are the same. Under Keras 3 (measured with 2.21) the path of a weight stays
-what it is.
+`tf.name_scope` of a caller or `tf.Module.with_name_scope`. Where none stands around, as around the call of a model's
+`predict` or training step, the names are the same. Under Keras 3 (measured with 2.21) the path of a weight stays what
+it is.
 
 Measured with both: a graph makes weights at its first trace only. For the second unbuilt model that comes as an
 argument, from a caller that nobody sees or from the next test, TensorFlow raises.

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Tensor, Value
-from hybridize.domain.tensors import VARIABLE
+from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.symbolic import OPERATION
+from hybridize.library.dialect import ASSIGNS
 from hybridize.program import ir
-from hybridize.program.index import Index
+from hybridize.program.index import Index, index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
-from hybridize.tracing.values import own
-from hybridize.tracing.views import FrameView
+from hybridize.tracing.values import argument, own
+from hybridize.tracing.views import FrameView, FunctionView
 
 #: Methods of eager tensors that read their value.
 _METHODS: Final = frozenset({"numpy", "item", "tolist", "to_list", "_numpy", "__array__", "cpu", "gpu"})
@@ -37,6 +38,25 @@ _ALWAYS: Final = frozenset(
 )
 #: Under Keras 3 these work in a graph in simple cases.
 _SOMETIMES: Final = ("set_weights", "train_on_batch", "test_on_batch", "get_value")
+
+
+#: Functions that assign to what they are given, as its own methods do.
+_ASSIGNING: Final = frozenset(f"tf.compat.v1.{name}" for name in ASSIGNS)
+
+
+def root(function: FunctionView) -> Iterator[Hit]:
+    """A part of a variable (`v[0]`) that callers pass is assigned to: what a graph gets of it knows no variable."""
+    for view in function.views() if function.facts.may_be_hybrid else ():
+        index, arrived = index_of(view.code), {param.slot for param in view.code.params}
+        for instr in index.of(ir.Call):
+            made = view.definition(instr.function)
+            into = made.owner if isinstance(made, ir.Attr) and made.name in ASSIGNS else -1
+            if not _ASSIGNING.isdisjoint(view.names(instr.function)):
+                into = argument(instr, 0, "ref")
+            kinds = {o.kind for o in view.value(into) if isinstance(o, Tensor)} - {VARIABLE}
+            if index.original(into) in arrived and not kinds <= {NDARRAY}:
+                said = "assigns to a part of a variable that its caller passes, which works only eagerly"
+                yield Hit(instr.position, said, error="AttributeError")
 
 
 def _reads(index: Index, call: ir.Call) -> bool:
@@ -92,11 +112,25 @@ RULE = Rule(
     act="tracing raises there; do this with what the function returns, outside of it",
     details="""A traced function computes on symbolic tensors: they have no value yet, so `.numpy()`, NumPy
 functions, `list(t)` and the like raise, and so do Keras' own loops (`fit`, `predict`) and `get_weights`. Tensors
-that existed before the trace stay concrete and are no problem. Compute with TensorFlow's functions inside, and
-convert outside.""",
+that existed before the trace stay concrete and are no problem. A part of a variable that is passed (`put(v[0], x)`) is
+a tensor, to which only eager code can assign: pass the variable and the index. Compute with TensorFlow's functions
+inside, and convert outside.""",
     triggers={ir.Call: Where(call, _reads, (_ALWAYS | _FUNCTIONS).__contains__)},
     frame=scan,
+    root=root,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable([1.0, 2.0])
+def target(part, x):
+    part.assign(x * 2.0)
+target(v[0], tf.constant(3.0))
+r1 = v.numpy()
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf
@@ -122,6 +156,17 @@ r1 = target(tf.constant([1.0, 2.0]))
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable([1.0, 2.0])
+def target(whole, x):
+    whole[0].assign(x * 2.0)
+    whole.assign_add([0.0, 1.0])
+target(v, tf.constant(3.0))
+r1 = v.numpy()
+"""
+        ),
         Example(
             """\
 import tensorflow as tf
