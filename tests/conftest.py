@@ -32,7 +32,7 @@ if not PYTHONS and importlib.util.find_spec("tensorflow"):
 def server(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
     if request.param is None:
         pytest.skip("no TensorFlow (HYBRIDIZE_TENSORFLOW names interpreters that have it)")
-    with ForkServer(request.param, seconds=120) as running:  # a busy machine is no failure
+    with ForkServer(request.param) as running:
         yield running
 
 

@@ -7,6 +7,7 @@ import difflib
 import gc
 import importlib
 import json
+import math
 import os
 import pickle
 import resource
@@ -21,7 +22,7 @@ from typing import Any
 
 from harness.child import execute
 from harness.compare import outcome
-from harness.model import Kind, Outcome
+from harness.model import PATIENCE, Kind, Outcome
 from hybridize.runtime.guest.differ import Comparison
 
 #: What programs load at their first use of something; only modules that execute no op when they are imported.
@@ -117,13 +118,13 @@ def _run_all(jobs: list[dict[str, Any]], request: dict[str, Any]) -> list[dict[s
     """All jobs, side by side, each in a process and a folder of its own."""
     root = Path(tempfile.mkdtemp(prefix="hybridize-run-")).resolve()
     try:
-        children = [_start(job, root / f"{i}", request["memory"]) for i, job in enumerate(jobs)]
-        return _collect(children, time.monotonic() + request["seconds"])
+        children = [_start(job, root / f"{i}", request["memory"], request["seconds"]) for i, job in enumerate(jobs)]
+        return _collect(children, time.monotonic() + PATIENCE * request["seconds"])
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def _start(job: dict[str, Any], folder: Path, memory: int) -> tuple[int, int]:
+def _start(job: dict[str, Any], folder: Path, memory: int, seconds: float) -> tuple[int, int]:
     folder.mkdir()
     reading, writing = os.pipe()
     child = os.fork()
@@ -134,7 +135,7 @@ def _start(job: dict[str, Any], folder: Path, memory: int) -> tuple[int, int]:
         os.setsid()
         os.close(reading)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        _limit(memory)
+        _limit(memory, seconds)
         data = pickle.dumps(execute(job, folder))
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(len(data).to_bytes(HEADER, "big") + data)
@@ -142,8 +143,10 @@ def _start(job: dict[str, Any], folder: Path, memory: int) -> tuple[int, int]:
         os._exit(0)  # no exit handler of the parent's may run
 
 
-def _limit(memory: int) -> None:
-    """Private memory beyond what the process has may grow by so many bytes."""
+def _limit(memory: int, seconds: float) -> None:
+    """Private memory beyond what the process has may grow by so many bytes; so much processor time it may take."""
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1))
     with contextlib.suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text().split()[5])
         limit = pages * os.sysconf("SC_PAGE_SIZE") + memory
@@ -170,7 +173,7 @@ def _collect(children: list[tuple[int, int]], deadline: float) -> list[dict[str,
         os.close(pipe)
         if _complete(received[pipe]):
             results.append(pickle.loads(received[pipe][HEADER:]))
-        elif pipe in waiting:
+        elif pipe in waiting or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
             results.append({"ended": "timeout"})
         else:
             code = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0

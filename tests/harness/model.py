@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+#: So many times as long by the clock as of a processor may a run take: what waits for others is not late.
+PATIENCE = 3
+
 
 class Kind(StrEnum):
     """What the graph did to a program, the gravest first."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import hybridize
 from harness.decorate import TargetError, decorated, lexical_path, split_target
-from harness.model import Difference, Kind, Outcome, Program
+from harness.model import PATIENCE, Difference, Kind, Outcome, Program
 from hybridize.runtime.verify import TOLERANCES
 
 START = "import sys; sys.path[:0] = sys.argv[1:];from harness.main import main; main(*sys.argv[1:])"
@@ -37,7 +37,7 @@ class ForkServer:
 
     Args:
         python: the interpreter that has TensorFlow (default: this one).
-        seconds: the limit for one run, wall clock.
+        seconds: the limit for one run, of processor time.
         memory: bytes that a run may allocate.
 
     Raises:
@@ -119,7 +119,7 @@ class ForkServer:
             raise RuntimeUnavailable("the server is not running")
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         self._process.stdin.flush()
-        answer: list[dict[str, Any]] = self._answer(2 * self._seconds + 30)
+        answer: list[dict[str, Any]] = self._answer(2 * PATIENCE * self._seconds + 30)
         return answer
 
     def _answer(self, seconds: float) -> Any:
