@@ -107,6 +107,10 @@ class ForkServer:
         """
         return self._outcomes([(_as_it_is(before), _as_it_is(after)) for before, after in pairs])
 
+    def run(self, program: Program) -> Outcome:
+        """What a program does by itself that an empty one does not: its exception, its output, its names."""
+        return self.compare_all([(Program.single(""), program)])[0]
+
     def _outcomes(self, pairs: list[Pair]) -> list[Outcome]:
         found: list[Outcome] = []
         for start in range(0, len(pairs), SIDE_BY_SIDE):

@@ -35,18 +35,17 @@ def made_weights(
     `opened`: for any callers. `seen`: who calls it below a layer, or in a scope of names, is seen to.
     """
     own = int(kind is FunctionKind.METHOD)  # `self` has a graph of its own
-    frames = list(frames)
-    renamed = project.versions.may_have_keras(2) and (not seen or _is_in_scope(project, frames))
+    frames, old = list(frames), project.versions.may_have_keras(2)
+    lazy = {f for f in frames if opened and any(is_lazy(project, obj) for value in f.args[own:] for obj in value)}
+    found = {f: built for f in frames if (old or f in lazy) and (built := lazily_built(project, f)) is not None}
+    renamed = bool(found) and old and (not seen or _is_in_scope(project, frames))
     why = (
         "whose names would lose those of the layers around it"
         if renamed
         else "which it is given: it could not for the next one"
     )
-    for frame in frames:
-        asked = renamed or (opened and any(is_lazy(project, obj) for value in frame.args[own:] for obj in value))
-        built = lazily_built(project, frame) if asked else None
-        if built is not None:
-            pos, layer = built
+    for frame, (pos, layer) in found.items():
+        if renamed or frame in lazy:
             return Evidence(f"makes the weights of {layer}, {why}", frame.code.path, pos >> 16 or frame.code.line)
     return None
 

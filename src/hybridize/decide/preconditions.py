@@ -15,9 +15,9 @@ from typing import Final, TypeAlias
 
 from hybridize.decide.documentation import CODES, status_of
 from hybridize.decide.model import Action, Decision, Finding, FunctionReport, Severity, Status
-from hybridize.facts.model import Evidence, Fact, FunctionFacts, Mode, Ternary, Told
+from hybridize.facts.model import Against, Evidence, Fact, FunctionFacts, Mode, Ternary, Told
 from hybridize.records import dataclass, replace
-from hybridize.rules.model import Against, Blocks, Level, Outcome, RuleHit
+from hybridize.rules.model import Blocks, Level, Outcome, RuleHit
 
 FactOf: TypeAlias = Callable[[FunctionFacts], Fact]
 

@@ -364,8 +364,8 @@ class Unknown(Obj):
         """What is got out of an unknown value, and how ("an attribute"). A reason so long grows no more."""
         if len(self.reason) >= longest:
             return self.value
-        taken, of = f"{what} of {self.reason}", (self.result_of, self.field_of)
-        return unknown(taken, self.why, what, result_of=of[0], field_of=of[1]).value
+        said = f"{what} of {self.reason}"
+        return unknown(said, self.why, what, result_of=self.result_of, field_of=self.field_of).value
 
     @property
     def is_lasting(self) -> bool:

@@ -25,9 +25,8 @@ from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import arguments, operands
 
-#: What an unknown value is called that comes of a call of another package, and one that an object of it has.
-#: What is got out of something unknown of these is the same for each call of it.
-_SPECIFIC: Final = (Why.OTHER, Why.PART, Why.ARGUMENT, Why.UNSET, Why.UNDEFINED, Why.ACTIVATION, Why.COMPUTED)
+#: What is got out of something unknown of these is not the same for each call of it.
+_VAGUE: Final = (Why.SUMMARIZED, Why.EVALUATED, Why.EXECUTED, Why.LOADED, Why.LACKING)
 #: Operations that take arrays and numbers as readily as tensors: they say nothing of what they are given.
 _CONVERTS: Final = frozenset(
     "tf.constant tf.convert_to_tensor tf.cast tf.identity tf.Variable tf.print tf.data.Dataset.from_tensor_slices "
@@ -82,7 +81,7 @@ def _source(effect: Effect) -> str | Unknown | None:
     if name:
         return name.partition(".")[0]
     target = effect.target
-    specific = isinstance(target, Unknown) and bool(target.taken) and target.why in _SPECIFIC
+    specific = isinstance(target, Unknown) and bool(target.taken) and target.why not in _VAGUE
     return target if specific and effect.kind == "unknown_call" and isinstance(target, Unknown) else None
 
 

@@ -37,12 +37,12 @@ _LONGEST: Final = 3
 
 
 class Stores:
-    """The stores of a solved program, looked at where somebody asks; with some function as a graph: `others`."""
+    """The stores of a solved program, looked at where somebody asks."""
 
     def __init__(
         self, solution: Solution, extents: Extents, graph: Code | None = None, others: Stores | None = None
     ) -> None:
-        """`others` are those of the program as it is: they know what does not run the graph."""
+        """With `graph` as one; `others` are those of the program as it is, and know what does not run the graph."""
         self._frames = solution.frames
         self._hybrids, self._graph, self._others = solution.world.hybrids, graph, others
         self.extents = extents

@@ -75,7 +75,7 @@ def dump_lines(report: Report) -> str:
 
 def function_to_dict(function: FunctionReport, root: str) -> Json:
     """One entry of `functions`."""
-    facts = function.facts
+    facts, told = function.facts, function.told
     decorator = facts.hybridization if facts.hybridization and facts.hybridization.is_decorator else None
     return {
         "id": facts.id,
@@ -92,7 +92,7 @@ def function_to_dict(function: FunctionReport, root: str) -> Json:
         "parameters": [_parameter(parameter) for parameter in facts.parameters],
         "facts": _facts(facts, root),
         "decision": _decision(function.decision, root),
-        "statuses": [_status(status, root, status in function.told) for status in function.statuses],
+        "statuses": [_status(status, root, status in told) for status in function.statuses],
     }
 
 

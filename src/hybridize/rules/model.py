@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hybridize.facts.model import Against as Against
-from hybridize.facts.model import Evidence
+from hybridize.facts.model import Against, Evidence
 from hybridize.program.ir import Code, Instr
 from hybridize.records import dataclass, field
 from hybridize.tracing.hits import Blocks as Blocks

@@ -15,14 +15,14 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Lib, Tensor, lib
-from hybridize.facts.model import Ternary
+from hybridize.facts.model import Against, Ternary
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
 from hybridize.records import replace
-from hybridize.rules.model import Against, Level, Outcome, RuleHit
+from hybridize.rules.model import Level, Outcome, RuleHit
 from hybridize.rules.optional import is_optional
 from hybridize.rules.unreached import is_unreached
 from hybridize.tracing.behind import is_behind_failure

@@ -6,23 +6,10 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import (
-    BOTTOM,
-    NONE,
-    Container,
-    Inst,
-    LibInst,
-    Tensor,
-    Value,
-    literal,
-    show,
-    tensor,
-    tup,
-    unknown,
-)
+from hybridize.domain.objects import BOTTOM, NONE, Container, Inst, LibInst, Tensor, Value, literal, show, tensor, tup
 from hybridize.domain.tensors import DENSE, RAGGED, SYMBOLIC, UNRESOLVED, VARIABLE, Dim, Shape
-from hybridize.domain.unknowns import Why
 from hybridize.library.keras.hooks import has_weight_hooks, run_weight_hooks
+from hybridize.library.keras.named import unknown_setting
 from hybridize.library.keras.settings import (
     LayerCall,
     cleaned,
@@ -194,8 +181,7 @@ def setting(name: str) -> Rule:
             default = default_of(settings.name, name, None)
             return value_of_constant(default)
         except Unsure:
-            why = Why.ACTIVATION if name == "activation" else Why.OTHER
-            return unknown(f"the setting `{name}` of a layer", why).value
+            return unknown_setting(name).value
 
     return found
 

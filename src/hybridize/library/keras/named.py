@@ -6,13 +6,10 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, NONE, Bound, Func, Inst, LibInst, Lit, Prim, Value, lib, unknown
+from hybridize.domain.objects import BOTTOM, NONE, Bound, Func, Inst, LibInst, Lit, Prim, Unknown, Value, lib, unknown
 from hybridize.domain.unknowns import Why
 from hybridize.library.index import lookup
 from hybridize.library.spec import Call, Rule, Spec
-
-#: What an activation is called whose name nobody knows.
-ANY_ACTIVATION: Final = "the setting `activation` of a layer"
 
 
 def _by_name(what: str) -> Rule:
@@ -41,6 +38,11 @@ def _by_name(what: str) -> Rule:
     return rule
 
 
+def unknown_setting(name: str) -> Unknown:
+    """A setting of a layer of which nobody knows what it is."""
+    return unknown(f"the setting `{name}` of a layer", Why.ACTIVATION if name == "activation" else Why.OTHER)
+
+
 def activations(given: Value) -> Value:
     """Activations by name, or as functions."""
     result = BOTTOM
@@ -50,7 +52,7 @@ def activations(given: Value) -> Value:
         elif obj is NONE:
             result = join(result, lib("keras.activations.linear").value)
         elif isinstance(obj, Prim) and obj.kind == "str":
-            result = join(result, unknown(ANY_ACTIVATION, Why.ACTIVATION).value)
+            result = join(result, unknown_setting("activation").value)
         else:
             result = join(result, obj.value)
     return result
