@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import Final
 
@@ -38,13 +37,9 @@ def root(function: FunctionView) -> Iterator[Hit]:
         if param.by_name:
             said = f"a graph passes `{param.name}` by keyword, which `tf.custom_gradient` takes in eager code alone"
             yield Hit(function.code.position, said)
-        elif param.has_default and not _is_float(param.default):
+        elif param.has_default:
             said = f"a graph passes the default of `{param.name}`, of which `tf.custom_gradient` makes a tensor"
             yield Hit(function.code.position, said)
-
-
-def _is_float(default: ast.expr | None) -> bool:
-    return isinstance(default, ast.Constant) and isinstance(default.value, float)
 
 
 def _is_lost(obj: Obj) -> bool:
@@ -63,7 +58,8 @@ RULE = Rule(
 numbers, flags and names as well: `range(n)`, `if flag` and shapes then raise or decide otherwise, and what is no
 tensor, as a class of NumPy, raises at once. Let a function that takes such values define the one with the gradient.
 
-Where the function itself becomes a graph, its defaults are passed as well (`name=None` raises), and parameters behind
+Where the function itself becomes a graph, its defaults are passed as well (`name=None` raises; for a number the
+function that computes gradients would have to give one more), and parameters behind
 `*` by keyword, which is refused. Of a method it passes the object, which is no tensor, either. A call of it within a
 graph passes what the code passes.""",
     frame=frame,
@@ -104,6 +100,19 @@ import tensorflow as tf
 def target(x, factor, name=None):
     return tf.multiply(x, factor, name=name), lambda g: (g * factor, None)
 r1 = target(tf.constant([1.0, 2.0]), 3.0)
+""",
+            line=3,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.custom_gradient
+def target(x, slope=0.1):
+    return tf.maximum(x, x * slope), lambda g: tf.where(x > 0.0, g, g * slope)
+x = tf.Variable([1.0, -2.0])
+with tf.GradientTape() as tape:
+    y = target(x)
+r1 = tape.gradient(y, x)
 """,
             line=3,
         ),

@@ -7,11 +7,13 @@ from typing import Final
 
 from hybridize.domain.objects import NONE, Container, Lit, Obj, Prim, Stream, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, RAGGED, SPARSE, SYMBOLIC
+from hybridize.facts.symbolic import OPERATION
 from hybridize.library.arguments import positions
 from hybridize.library.convert import PYTHON_TF
 from hybridize.library.tensorflow.conversion_order import GROUPS
 from hybridize.program import ir
 from hybridize.program.ir import Instr
+from hybridize.records import dataclass
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule, Where
 from hybridize.tracing.values import argument
 from hybridize.tracing.views import FrameView, ProjectView
@@ -39,7 +41,7 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
             kinds = _kinds(view.value(slots[0]), _DEPTH)
             found = _clash(view, kinds, [slot for slot in slots[1:] if slot >= 0])
             if found is not None:
-                yield _hit(instr, name, *found)
+                yield _hit(instr, name, found)
                 return
 
 
@@ -79,42 +81,63 @@ def _parts(obj: Obj) -> list[Value]:
     return []
 
 
-def _clash(
-    view: FrameView, kinds: set[tuple[str, str] | None], others: Sequence[int]
-) -> tuple[str, str, str | None, bool] | None:
-    """What meets what: kind and dtype of the first, dtype of the other (None: not known), and whether it is certain."""
+@dataclass(frozen=True, slots=True)
+class _Other:
+    """What meets the first operand: its dtype (None: not known), and what must be symbolic where it is an array."""
+
+    dtype: str | None
+    needs: int = OPERATION
+
+    @property
+    def is_array(self) -> bool:
+        return self.needs != OPERATION
+
+
+@dataclass(frozen=True, slots=True)
+class _Clash:
+    kind: str
+    dtype: str
+    other: _Other
+    certain: bool
+
+
+def _clash(view: FrameView, kinds: set[tuple[str, str] | None], others: Sequence[int]) -> _Clash | None:
+    """What meets what: a clash that is known, or else one that may be."""
     given = sorted(kind for kind in kinds if kind is not None)
     for kind, dtype in given:
         doubt = None
         for slot in others:
-            for other in sorted(_dtypes(view.value(slot)), key=str):
+            for other in _others(view, slot):
                 alone = len(kinds) == 1 == len(view.value(slot))
-                if other is None and dtype != _COMMON:
-                    doubt = kind, dtype, None, False
-                elif other is not None and other != dtype and other.startswith(_GIVES_WAY[kind]):
-                    return kind, dtype, other, alone
+                if other.dtype is None and (dtype != _COMMON or other.is_array):
+                    doubt = _Clash(kind, dtype, other, certain=False)
+                elif other.dtype not in (None, dtype) and other.dtype.startswith(_GIVES_WAY[kind]):
+                    return _Clash(kind, dtype, other, alone)
         if doubt is not None:
             return doubt
     return None
 
 
-def _dtypes(value: Value) -> set[str | None]:
-    """The dtypes of the tensors that a value may be, None for one that is not known."""
-    found: set[str | None] = set()
-    for obj in value:
-        if isinstance(obj, Tensor) and obj.kind != NDARRAY and obj.kind not in _OTHERS:
-            found.add(obj.dtype)
-        elif isinstance(obj, Unknown):
-            found.add(None)
-    return found
+def _others(view: FrameView, slot: int) -> list[_Other]:
+    """What a value may be that is a tensor in a graph: arrays from outside, too, which give way in eager code."""
+    found: set[_Other] = set()
+    symbolic = view.symbolic(slot)
+    for obj in view.value(slot):
+        if isinstance(obj, Unknown):
+            found.add(_Other(None))
+        elif isinstance(obj, Tensor) and obj.kind == NDARRAY and symbolic:
+            found.add(_Other(obj.dtype, symbolic))
+        elif isinstance(obj, Tensor) and obj.kind != NDARRAY and obj.kind not in _OTHERS:
+            found.add(_Other(obj.dtype))
+    return sorted(found, key=lambda each: (str(each.dtype), each.needs))
 
 
-def _hit(instr: Instr, name: str, kind: str, dtype: str, other: str | None, sure: bool) -> Hit:
-    what = f"an array of {dtype}" if kind == "array" else f"a Python {kind}"
-    met = f"a tensor of {other}" if other else "a tensor of unknown dtype"
-    said = f"`{name}` makes {dtype} of its first operand, {what}, before it sees {met}"
-    unless = None if sure else f"assumed that what meets {what} in `{name}` is of {dtype}"
-    return Hit(instr.position, said, subject=unless)
+def _hit(instr: Instr, name: str, found: _Clash) -> Hit:
+    what = f"an array of {found.dtype}" if found.kind == "array" else f"a Python {found.kind}"
+    array = "an array" if found.other.is_array else "a tensor"
+    said = f"`{name}` makes {found.dtype} of its first operand, {what}, before it sees {array} of "
+    unless = None if found.certain else f"assumed that what meets {what} in `{name}` is of {found.dtype}"
+    return Hit(instr.position, said + (found.other.dtype or "unknown dtype"), found.other.needs, subject=unless)
 
 
 def confirm(_: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed]]:
@@ -133,7 +156,9 @@ arrays to that of the tensors. An operation of a graph converts them in order: i
 `tf.maximum(0, x)` or `tf.subtract(1, x)` the literal becomes an int32 before the float tensor is seen, which is
 refused. `0.5` becomes a float32, which a float64 or float16 tensor is not, and an array keeps its own dtype. Give the
 value the dtype of the tensor (`tf.maximum(0.0, x)`, `tf.ones_like(x)`), put the tensor first, or use the operator
-(`1 - x`). Where the tensor's dtype is not known, that an integer suits it is an assumption.""",
+(`1 - x`). Where the tensor's dtype is not known, that an integer suits it is an assumption. The same goes for an array
+that a graph is given: eager code makes a float32 of it in `tf.maximum(1e-10, x)`, a graph has the float64 that it
+is.""",
     triggers={ir.Call: Where(call, names=GROUPS.__contains__)},
     confirm=confirm,
     bad=(
@@ -179,8 +204,29 @@ r1 = target(tf.constant([1.0, -1.0]))
             line=5,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(x):
+    return tf.math.log(tf.maximum(1e-10, x))
+r1 = target(np.ones(3))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+LEAST = np.full(2, 2.0)
+def target(x):
+    return tf.maximum(x, 1e-10), tf.maximum(1e-10, LEAST) * tf.reduce_sum(x)
+r1 = target(np.ones(3, np.float32))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf
