@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hybridize.domain.cases import Cases
 from hybridize.domain.objects import BOTTOM, Bound, Class, Container, Func, Stream, Value, Wrapper
 from hybridize.flow.cells import Cells
 from hybridize.flow.frames import Frame
@@ -58,8 +59,8 @@ class Notes:
             if isinstance(obj, Func):
                 self.world.fixtures[obj] = options
 
-    def note_parameters(self, target: Value, pos: int, names: Value, values: Value) -> None:
-        """Remembers which arguments a test, or the tests of a class, are called with."""
+    def note_cases(self, target: Value, pos: int, cases: Cases, option: str = "") -> None:
+        """Remembers which arguments a test, or the tests of a class, are called with, by an option of a decorator."""
         for obj in target:
             if isinstance(obj, (Func, Class)):
-                self.world.parameters.setdefault(obj, {})[pos] = names, values
+                self.world.cases.setdefault(obj, {})[pos, option] = cases

@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Mapping
 from typing import Final, Protocol
 
+from hybridize.domain.cases import Cases
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, Class, Func, Lit, Value
+from hybridize.domain.objects import BOTTOM, Class, Container, Func, Lit, Value
 from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame
 from hybridize.source.roles import is_test_path
@@ -69,13 +70,23 @@ class Tests:
         for func in sorted(self.solver.all_functions(), key=lambda f: f.code.name not in SETUP):
             if self.is_entry(func):
                 self.call_test(func)
+        for func in self._in_place():
+            self.call_test(func)
+
+    def _in_place(self) -> list[Func]:
+        """What decorators have put in the place of tests, in modules of tests."""
+        modules = {f.module: None for f in self.solver.all_functions() if is_test_path(f.code.path)}
+        bound = [cell.value for module in modules for name, cell in module.fields.items() if _is_test(name)]
+        return [
+            f for value in bound for f in value if isinstance(f, Func) and f.code.parent and f.code.parent.is_function
+        ]
 
     def is_entry(self, func: Func) -> bool:
         """Whether a test runner calls a function by itself."""
         code = func.code
         if code.parent is None or func in self.world.fixtures:
             return False
-        entry = code.name.startswith("test") or code.name in SETUP
+        entry = _is_test(code.name) or code.name in SETUP
         if code.parent.is_module:
             return entry and is_test_path(code.path)
         if not code.parent.is_class or not isinstance(func.owner, Class):
@@ -151,10 +162,10 @@ class Tests:
     # Parameters ------------------------------------------------------------------------------------------------------
 
     def cases(self, func: Func) -> list[dict[str, Value]]:
-        """The arguments that `parametrize` gives, of the test and of its class."""
+        """The arguments that decorators give, of the test and of its class."""
         owner = [func.owner] if func.owner is not None else []
-        marks = [mark for obj in (func, *owner) for mark in self.world.parameters.get(obj, {}).values()]
-        columns = [self._mark_cases(func, names, values) for names, values in marks]
+        marks = [mark for obj in (func, *owner) for mark in self.world.cases.get(obj, {}).values()]
+        columns = [self._mark_cases(func, mark) for mark in marks]
         count = 1
         for column in columns:
             count *= max(len(column), 1)
@@ -163,22 +174,37 @@ class Tests:
         combined = [list(column) for column in columns if column]
         return [dict(itertools.chain(*(c.items() for c in chosen))) for chosen in itertools.product(*combined)]
 
-    def _mark_cases(self, func: Func, names: Value, values: Value) -> list[dict[str, Value]]:
+    def _mark_cases(self, func: Func, mark: Cases) -> list[dict[str, Value]]:
         frame, pos = self._root(func), func.code.position
-        wanted = self._names(frame, names, pos)
-        rows = self.engine.calls.spread(frame, values, pos)
+        rows = self.engine.calls.spread(frame, mark.rows, pos)
         if rows is None:
-            rows = [self.engine.heap.elements(frame, values, pos)]
-        cases = []
-        for row in rows:
-            if len(wanted) == 1:
-                cases.append({wanted[0]: row})
-                continue
-            items = self.engine.calls.spread(frame, row, pos)
-            if items is None or len(items) != len(wanted):
-                items = [self.engine.heap.elements(frame, row, pos)] * len(wanted)
-            cases.append(dict(zip(wanted, items, strict=True)))
-        return cases
+            rows = [self.engine.heap.elements(frame, mark.rows, pos)]
+        if not mark.names:
+            return [self._case(func, row, mark.labelled) for row in rows]
+        wanted = self._names(frame, mark.names, pos)
+        return [{wanted[0]: row} if len(wanted) == 1 else self._by_name(func, wanted, row) for row in rows]
+
+    def _by_name(self, func: Func, wanted: list[str], row: Value) -> dict[str, Value]:
+        """The values of a row; each may be any of them where their number is not known."""
+        frame, pos = self._root(func), func.code.position
+        items = self.engine.calls.spread(frame, row, pos)
+        if items is None or len(items) != len(wanted):
+            items = [self.engine.heap.elements(frame, row, pos)] * len(wanted)
+        return dict(zip(wanted, items, strict=True))
+
+    def _case(self, func: Func, row: Value, labelled: bool) -> dict[str, Value]:
+        """The arguments of a row that names them as a dictionary does, or gives them in their order."""
+        frame, pos = self._root(func), func.code.position
+        named: dict[str, Value] = {}
+        if any(isinstance(obj, Container) and obj.kind == "dict" for obj in row):
+            self.engine.calls.spread_mapping(frame, row, named, pos)
+            return named
+        is_method = self.solver.receiver_kind(func) != "function"
+        wanted = [param.name for param in func.code.params][1 if is_method else 0 :]
+        items = self.engine.calls.spread(frame, row, pos)
+        if items is not None:
+            return dict(zip(wanted, items[1:] if labelled else items, strict=False))
+        return {wanted[0]: row} if len(wanted) == 1 else self._by_name(func, wanted, row)
 
     def _names(self, frame: Frame, names: Value, pos: int) -> list[str]:
         """The names that the first argument of `parametrize` lists, in one string or in several."""
@@ -187,6 +213,10 @@ class Tests:
             return [name.strip() for name in text.split(",") if name.strip()]
         parts = [constant_string(part) for part in self.engine.calls.spread(frame, names, pos) or []]
         return [part for part in parts if part]
+
+
+def _is_test(name: object) -> bool:
+    return isinstance(name, str) and name.startswith("test")
 
 
 def _joined(column: list[dict[str, Value]]) -> dict[str, Value]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from hybridize.domain.cases import Cases
 from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Inst, Mod, Obj, Value
 from hybridize.flow.contexts import COARSEST, LEVEL_LIMIT, Contexts
 from hybridize.flow.frames import Frame
@@ -48,7 +49,7 @@ class World:
         self.cached: dict[Code, None] = {}  # functions that `functools` keeps the results of
         self.members: frozenset[Obj] = frozenset()  # numbers and strings that stand for members of enumerations
         self.fixtures: dict[Func, Mapping[str, Value]] = {}  # functions that pytest calls for their value
-        self.parameters: dict[Obj, dict[int, tuple[Value, Value]]] = {}  # names and values that `parametrize` gives
+        self.cases: dict[Obj, dict[tuple[int, str], Cases]] = {}  # what decorators have tests called with
         self.shared: dict[Any, Frame] = {}  # who stands for what several ask for (`Cells.shared`)
         self.intercepted = False  # some class of the project defines `__getattribute__`
         self.failures: list[str] = []  # models that raised

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import BOTTOM, NONE_V, STR_V, Value, tup, unknown
+from hybridize.domain.cases import Cases
+from hybridize.domain.objects import BOTTOM, NONE_V, STR_V, Tup, Value, literal, tup, unknown
 from hybridize.library.python.rules import (
     call_back,
     decorator,
@@ -87,7 +88,43 @@ def _parametrize(call: Call) -> Value:
 
 def _parametrized(call: Call) -> Value:
     """A test, or a class of tests, with the arguments that its runner will pass."""
-    call.engine.notes.note_parameters(call.arg(0), call.pos, call.arg(-1, "names"), call.arg(-1, "values"))
+    call.engine.notes.note_cases(call.arg(0), call.pos, Cases(call.arg(-1, "values"), call.arg(-1, "names")))
+    return call.arg(0)
+
+
+def _rows(call: Call) -> Value:
+    """`@parameterized.parameters(case, case)`, or with one iterable of cases."""
+    alone = call.args[0] if len(call.args) == 1 and not call.rest else BOTTOM
+    rows = BOTTOM if any(isinstance(obj, Tup) for obj in alone) else alone
+    rows = rows or (call.list_of(call.every()) if call.rest else tup(call.args).value)
+    return later(f"{call.name}.__call__", {"rows": rows})
+
+
+def _listed_rows(call: Call) -> Value:
+    """`@parameterized.expand([case, case])`."""
+    return later(f"{call.name}.__call__", {"rows": call.arg(0, "input")})
+
+
+def _tested(*, labelled: bool = False) -> Spec:
+    """A test with the cases that stood before it; the first value of one that is `labelled` is its name."""
+
+    def noted(call: Call) -> Value:
+        call.engine.notes.note_cases(call.arg(0), call.pos, Cases(call.arg(-1, "rows"), labelled=labelled))
+        return call.arg(0)
+
+    return Spec(noted)
+
+
+def _product(call: Call) -> Value:
+    """`@parameterized.product(x=[1, 2], y=[3, 4])`, and sequences of dictionaries before these."""
+    places = {str(i): rows for i, rows in enumerate(call.args)}
+    return later(f"{call.name}.__call__", {**places, **call.kwargs})
+
+
+def _crossed(call: Call) -> Value:
+    for name, rows in call.kwargs.items():
+        cases = Cases(rows, BOTTOM if name.isdecimal() else literal(name).value)
+        call.engine.notes.note_cases(call.arg(0), call.pos, cases, name)
     return call.arg(0)
 
 
@@ -176,11 +213,17 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **table("absl.testing.absltest", "main", nothing, "io"),
     **table("absl.testing.absltest", "skip skipIf skipUnless skipThisClass", decorator_factory),
     **table("absl.testing.absltest.mock", "patch", _patched, "state"),
-    **table("absl.testing.parameterized", "parameters named_parameters product", decorator_factory),
-    **table("absl.testing.parameterized", "named_parameters", decorator_factory),
+    **table("absl.testing.parameterized", "parameters named_parameters", _rows),
+    "absl.testing.parameterized.parameters.__call__": _tested(),
+    "absl.testing.parameterized.named_parameters.__call__": _tested(labelled=True),
+    "absl.testing.parameterized.product": Spec(_product),
+    "absl.testing.parameterized.product.__call__": Spec(_crossed),
     **table("absl.testing.flagsaver", "flagsaver", decorator, "state"),
-    **table("parameterized.parameterized", "expand", decorator_factory),
-    "parameterized.parameterized": Spec(decorator_factory),
+    "parameterized.parameterized": Spec(_listed_rows),
+    "parameterized.parameterized.__call__": _tested(),
+    "parameterized.parameterized.expand": Spec(_listed_rows),
+    "parameterized.parameterized.expand.__call__": _tested(),
+    "parameterized.param": Spec(_parameter_set),
     "parameterized.parameterized_class": Spec(decorator_factory),
     **table("nose.tools", "assert_equal assert_true assert_false assert_raises eq_ ok_ assert_almost_equal", _raises),
     "hypothesis.given": Spec(decorator_factory),

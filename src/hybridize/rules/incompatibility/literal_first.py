@@ -107,8 +107,9 @@ def _clash(view: FrameView, kinds: set[tuple[str, str] | None], others: Sequence
     for kind, dtype in given:
         doubt = None
         for slot in others:
-            for other in _others(view, slot):
-                alone = len(kinds) == 1 == len(view.value(slot))
+            found = _others(view, slot)
+            alone = len(kinds) == 1 == len(found) and all(isinstance(obj, Tensor) for obj in view.value(slot))
+            for other in found:
                 if other.dtype is None and (dtype != _COMMON or other.is_array):
                     doubt = _Clash(kind, dtype, other, certain=False)
                 elif other.dtype not in (None, dtype) and other.dtype.startswith(_GIVES_WAY[kind]):
