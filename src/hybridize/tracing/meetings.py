@@ -11,6 +11,7 @@ from typing import Final
 from hybridize.domain.objects import Lit, Prim, Tensor, Unknown
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.domain.words import COMPARISONS, ELEMENTWISE
+from hybridize.library.arguments import positions
 from hybridize.library.arithmetic import FAMILIES
 from hybridize.program import ir
 from hybridize.program.operands import arguments
@@ -72,12 +73,37 @@ _CONVERTS: Final = {
     "tf.random.uniform": ("", "minval", "maxval"),
     "tf.random.gamma": ("", "alpha", "beta"),
 }
+_WHOLE: Final = frozenset({"int32", "int64"})
+_SMALL: Final = _WHOLE | {"int8", "uint8"}
+_TRUTH: Final = frozenset({"bool"})
+_LOGICAL: Final = "logical_and logical_or logical_xor"
+#: Parameters that take some dtypes alone, to which eager code converts arrays.
+_ASKED: Final[dict[str, dict[str, frozenset[str]]]] = {
+    "tf.one_hot": {"indices": _SMALL},
+    **{f"tf.{name}": {"shape": _WHOLE} for name in "zeros ones reshape broadcast_to".split()},
+    "tf.fill": {"dims": _WHOLE},
+    "tf.tile": {"multiples": _WHOLE},
+    "tf.transpose": {"perm": _WHOLE},
+    "tf.expand_dims": {"axis": _WHOLE},
+    "tf.reverse": {"axis": _WHOLE},
+    "tf.repeat": {"repeats": _SMALL},
+    "tf.linspace": {"num": _SMALL},
+    "tf.dynamic_partition": {"partitions": frozenset({"int32"})},
+    "tf.random.categorical": {"num_samples": frozenset({"int32"})},
+    "tf.image.resize": {"size": frozenset({"int32"})},
+    "tf.where": {"condition": _TRUTH},
+    "tf.cond": {"pred": _TRUTH},
+    **{f"tf.math.{name}": {"x": _TRUTH, "y": _TRUTH} for name in _LOGICAL.split()},
+    "tf.math.logical_not": {"x": _TRUTH},
+}
 _EINSUM: Final = frozenset({"tf.einsum"})
 _ASSIGN: Final = "tensor.variable.assign"
 #: Packages that compute with TensorFlow, and ask for the dtype of tensors that nobody sees.
 _PACKAGES: Final = tuple(f"tensorflow_{name}." for name in "probability addons text transform graphics".split())
-#: What stands for a Python number in a set of dtypes.
+#: What stands for Python numbers in a set of dtypes.
 PYTHON_FLOAT: Final = "python float"
+PYTHON_INT: Final = "python int"
+_PYTHON: Final = {"float": PYTHON_FLOAT, "int": PYTHON_INT}
 _NUMERIC: Final = (*FAMILIES, "bfloat")
 
 
@@ -85,13 +111,15 @@ _NUMERIC: Final = (*FAMILIES, "bfloat")
 class Meeting:
     """An operand that is to be of the dtype of others.
 
-    `others` are the slots of those, `dtypes` what is asked for whatever they are; None stands for an unknown one.
+    `others` are the slots of those, `dtypes` what is asked for whatever they are; None stands for an unknown one. Where
+    nothing else meets it, it may be one of several dtypes that are asked for (`among`).
     `yields`: an array in this place is converted in eager code; else it becomes a tensor of its own dtype there, too.
     """
 
     slot: int
     others: tuple[int, ...] = ()
     dtypes: frozenset[str | None] = frozenset()
+    among: frozenset[str] = frozenset()
     yields: bool = True
 
 
@@ -112,7 +140,7 @@ class Clash:
 
 def asks(name: str) -> bool:
     """Whether a function is one of those that ask for one dtype."""
-    listed = name in _GROUPS or name in _LISTS or name in _CONVERTS or name in _EINSUM
+    listed = any(name in table for table in (_GROUPS, _LISTS, _CONVERTS, _EINSUM, _ASKED))
     return listed or name.startswith(_ASSIGN) or name.startswith(_PACKAGES)
 
 
@@ -134,6 +162,10 @@ def _called(view: FrameView, instr: ir.Call, name: str) -> Iterator[Meeting]:
     if name in _GROUPS:
         slots = [argument(instr, i, p) if p else -1 for i, p in enumerate(_GROUPS[name])]
         yield from _alike(slots, name)
+    for parameter, among in _ASKED.get(name, {}).items():
+        slot = slot_of(instr, name, parameter)
+        if slot >= 0:
+            yield Meeting(slot, among=among)
     if name in _LISTS:
         yield from _alike(_listed(view, argument(instr, 0, "values")), name)
     if name in _EINSUM:
@@ -149,6 +181,12 @@ def _called(view: FrameView, instr: ir.Call, name: str) -> Iterator[Meeting]:
             slot = argument(instr, i, parameter) if parameter else -1
             if slot >= 0:
                 yield Meeting(slot, dtypes=dtypes)
+
+
+def slot_of(instr: ir.Call, name: str, parameter: str) -> int:
+    """The slot of a parameter of a library function; -1 where nothing is given for it."""
+    place = positions(name).get(parameter, (-1, None))[0]
+    return argument(instr, place if place >= 0 else len(instr.arguments), parameter)
 
 
 def _alike(slots: list[int], name: str) -> Iterator[Meeting]:
@@ -173,6 +211,10 @@ def clash(view: FrameView, meeting: Meeting) -> Clash | None:
     arrays = {o.dtype for o in value if isinstance(o, Tensor) and o.kind == NDARRAY}
     if not arrays:
         return None
+    refused = sorted(each for each in arrays if each is not None and each not in meeting.among) if meeting.among else ()
+    if refused:
+        needs = view.symbolic(meeting.slot)
+        return Clash(meeting, needs, refused[0], min(meeting.among), len(arrays) == 1) if needs else None
     others = set(meeting.dtypes)
     for slot in meeting.others:
         others |= dtypes_of(view, slot)
@@ -193,6 +235,8 @@ def clash(view: FrameView, meeting: Meeting) -> Clash | None:
 
 def _clashes(array: str | None, other: str | None) -> bool:
     """Whether a tensor of an array's dtype may fail with another, which may be that of a Python number."""
+    if other == PYTHON_INT:
+        return array == "bool"
     if array is None:
         return True
     if other is None:
@@ -209,8 +253,8 @@ def dtypes_of(view: FrameView, slot: int) -> set[str | None]:
         if isinstance(obj, Tensor) and obj.kind != SYMBOLIC:
             if obj.kind != NDARRAY or view.symbolic(slot):
                 found.add(obj.dtype)
-        elif isinstance(obj, (Lit, Prim)) and obj.kind == "float":
-            found.add(PYTHON_FLOAT)
+        elif isinstance(obj, (Lit, Prim)) and obj.kind in _PYTHON:
+            found.add(_PYTHON[obj.kind])
         elif isinstance(obj, Unknown):
             found.add(None)
     return found

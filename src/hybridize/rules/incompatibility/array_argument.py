@@ -11,7 +11,7 @@ from hybridize.domain.tensors import DENSE, NDARRAY
 from hybridize.library.types import is_instance
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes, operators
 from hybridize.source.syntax import walk
 from hybridize.tracing.certain import runs_always
 from hybridize.tracing.denoted import denoted
@@ -86,6 +86,16 @@ def store(view: FrameView, instr: ir.SetItem) -> Iterator[Hit]:
         needs = view.symbolic(instr.value)
         if needs and any(isinstance(o, Tensor) for o in view.value(instr.value)):
             yield Hit(instr.position, "writes a tensor into an array", needs)
+
+
+def product(view: FrameView, instr: ir.Binary) -> Iterator[Hit]:
+    """`vector @ vector`: TensorFlow multiplies matrices alone."""
+    for slot in (instr.left, instr.right):
+        ranks = [o.shape for o in view.value(slot) if isinstance(o, Tensor) and o.kind == NDARRAY]
+        needs = _array(view, slot) if any(shape is not None and len(shape) < 2 for shape in ranks) else 0
+        if needs:
+            yield Hit(instr.position, "multiplies with `@` an array of one dimension that becomes a tensor", needs)
+            return
 
 
 def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
@@ -217,15 +227,27 @@ RULE = Rule(
     details="""Every array, and every NumPy scalar, among the arguments of a traced function becomes a tensor. Its
 methods (`a.mean()`, `a.reshape(-1)`, `a.T`, `a.size`), item assignment and indexing by a list of places then raise,
 and `isinstance(a, np.ndarray)` takes the other way. Use TensorFlow's functions, or convert the argument at the
-call. Shapes, dtypes, slices and operators are the same for both.""",
+call. Shapes, dtypes, slices and operators are the same for both, but for `@`, which asks for matrices.""",
     level=Level.INFO,
     triggers={
         ir.Attr: attributes(attribute, ATTRIBUTES),
         ir.Item: item,
         ir.SetItem: store,
+        ir.Binary: operators(product, "@"),
         ir.Call: Where(call, names=_ASKING.__contains__, values=is_dispatched),
     },
     bad=(
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(a, b):
+    return tf.exp(a @ b)
+r1 = target(np.ones(3), np.ones(3))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import numpy as np

@@ -80,12 +80,14 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="An array argument meets a tensor of another dtype.",
-    details="""In eager code a NumPy array gives way: `float32_tensor * float64_array` is float32. As an argument of
-a traced function the array is a float64 tensor, and TensorFlow does not convert between the dtypes of tensors: it
-raises. The same goes for `convert_to_tensor(array, dtype)`, `variable.assign(array)`, and every function that asks for
-one dtype (`tf.where`, `tf.concat`, `tf.nn.conv2d`). Arrays that existed before the trace still give way, but not as in
-NumPy: `int64_argument * np.array([0.5])` is float64 in eager code, and all zeros in a graph. Use `tf.cast(array,
-tf.float32)`, which serves both, or pass float32 arrays. Where a dtype is not known, that it fits is an assumption.""",
+    details="""In eager code a NumPy array gives way: `float32_tensor * float64_array` is float32. As an argument of a
+traced function the array is a float64 tensor, and TensorFlow does not convert between the dtypes of tensors: it
+raises. The same goes for `convert_to_tensor(array, dtype)`, `variable.assign(array)`, and every function that asks
+for one dtype (`tf.where`, `tf.concat`, `tf.nn.conv2d`), or for whole numbers or truth values (`tf.one_hot(labels,
+n)`, `tf.where(mask, x, y)`, shapes). A mask is computed with in NumPy (`mask * 2`), and not as a tensor. Arrays that
+existed before the trace still give way, but not as in NumPy: `int64_argument * np.array([0.5])` is float64 in eager
+code, and all zeros in a graph. Use `tf.cast(array, tf.float32)`, which serves both, or pass float32 arrays. Where a
+dtype is not known, that it fits is an assumption.""",
     level=Level.INFO,
     triggers={
         ir.TwoSided: operators(meeting, *OPERATORS),
@@ -93,6 +95,39 @@ tf.float32)`, which serves both, or pass float32 arrays. Where a dtype is not kn
     },
     confirm=confirm,
     bad=(
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(x, labels):
+    return x * tf.one_hot(labels, 3)
+r1 = target(tf.ones((2, 3)), np.array([0.0, 2.0]))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(x, mask):
+    return tf.where(mask, x, 0.0)
+r1 = target(tf.ones(3), np.array([1, 0, 1]))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(mask):
+    return tf.reduce_any(mask > 0)
+r1 = target(np.array([True, False]))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import numpy as np

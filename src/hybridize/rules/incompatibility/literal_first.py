@@ -8,14 +8,13 @@ from typing import Final
 from hybridize.domain.objects import NONE, Container, Lit, Obj, Prim, Stream, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, RAGGED, SPARSE, SYMBOLIC
 from hybridize.facts.symbolic import OPERATION
-from hybridize.library.arguments import positions
 from hybridize.library.convert import PYTHON_TF
 from hybridize.library.tensorflow.conversion_order import GROUPS
 from hybridize.program import ir
 from hybridize.program.ir import Instr
 from hybridize.records import dataclass
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule, Where
-from hybridize.tracing.values import argument
+from hybridize.tracing.meetings import slot_of
 from hybridize.tracing.views import FrameView, ProjectView
 
 #: The dtypes to which eager code converts a Python number of a kind, as they begin.
@@ -35,7 +34,7 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A call of a function that converts its operands one after the other."""
     for name in view.names(instr.function):
         for first, *others in GROUPS.get(name, ()):
-            slots = [_slot(instr, name, parameter) for parameter in (first, *others)]
+            slots = [slot_of(instr, name, parameter) for parameter in (first, *others)]
             if slots[0] < 0 or view.symbolic(slots[0]):
                 continue
             kinds = _kinds(view.value(slots[0]), _DEPTH)
@@ -43,12 +42,6 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
             if found is not None:
                 yield _hit(instr, name, found)
                 return
-
-
-def _slot(instr: ir.Call, name: str, parameter: str) -> int:
-    """The slot of a parameter of a library function; -1 where nothing is given for it."""
-    place = positions(name).get(parameter, (-1, None))[0]
-    return argument(instr, place if place >= 0 else len(instr.arguments), parameter)
 
 
 def _kinds(value: Value, depth: int) -> set[tuple[str, str] | None]:

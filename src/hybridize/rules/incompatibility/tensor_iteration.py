@@ -17,7 +17,7 @@ _ITERATING: Final = {
     **dict.fromkeys("builtins.reversed builtins.iter collections.deque collections.Counter".split(), 0),
     **dict.fromkeys("builtins.list.extend builtins.set.update builtins.deque.extend builtins.str.join".split(), 0),
     **dict.fromkeys("builtins.map builtins.filter functools.reduce".split(), 1),
-    **dict.fromkeys("builtins.enumerate itertools.batched".split(), 0),
+    **dict.fromkeys("builtins.enumerate itertools.batched tf.math.add_n".split(), 0),
     **dict.fromkeys("builtins.zip itertools.chain itertools.product itertools.zip_longest".split(), -1),
     **dict.fromkeys("itertools.cycle itertools.islice itertools.accumulate itertools.chain.from_iterable".split(), 0),
     **dict.fromkeys("itertools.combinations itertools.permutations itertools.pairwise".split(), 0),
