@@ -20,7 +20,7 @@ from hybridize.library import costs
 from hybridize.library.dialect import NO_COMPUTATION
 from hybridize.library.registry import class_chain
 from hybridize.program import ir
-from hybridize.program.index import index_of
+from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code
 from hybridize.program.operands import operands
 from hybridize.records import replace
@@ -71,8 +71,12 @@ class Computation:
         for frame in component:
             self.ops[frame], self.opaque[frame], self.updating[frame] = op, opaque, updating
 
-    def fact(self, frames: list[Frame], *, speculate: bool = False) -> tuple[Fact, list[Evidence]]:
+    def fact(
+        self, frames: list[Frame], *, speculate: bool = False, reached: bool = True
+    ) -> tuple[Fact, list[Evidence]]:
         """Whether some TensorFlow operation happens, on tensors that are not just arrays, and what that rests on.
+
+        Of what nothing calls (`reached`) only defaults are known: a caller may take branches that these do not.
 
         With `speculate` a call of one of the project's functions, of which the analysis cannot tell which, is taken
         for one that computes, as it is taken for one without side effects; so is one that its use shows to do so.
@@ -91,6 +95,7 @@ class Computation:
         if doubt or not frames:
             return Fact(Ternary.UNKNOWN, tuple(doubt[:1])), []
         unknown = next((said for frame in frames if (said := _unknown_operand(frame)) is not None), None)
+        unknown = unknown or (None if reached else _untaken(frames))
         return (Fact(Ternary.NO) if unknown is None else Fact(Ternary.UNKNOWN, (unknown,))), []
 
     def _by_use(self, frame: Frame) -> Evidence | None:
@@ -167,6 +172,20 @@ def _unknown_operand(frame: Frame) -> Evidence | None:
         values = [frame.vals[slot] or () for slot in operands(instr) if slot >= 0]
         if all(values) and any(isinstance(o, Unknown) for value in values for o in value):
             return Evidence("computes with something unknown", frame.code.path, instr.position >> 16)
+    return None
+
+
+def _untaken(frames: list[Frame]) -> Evidence | None:
+    """The first call in a branch that no frame takes, though some come to its condition."""
+    for instr in index_of(frames[0].code).of(ir.If):
+        taken = [any(frame.edges[edge] for frame in frames) for edge in (instr.then_edge, instr.else_edge)]
+        if not any(taken):
+            continue
+        dead = [block for block, runs in zip((instr.then, instr.orelse), taken, strict=True) if not runs]
+        call = next((each for block in dead for each in instructions(block) if isinstance(each, ir.Call)), None)
+        if call is not None:
+            said = "no call is seen to take this branch, which may compute"
+            return Evidence(said, frames[0].code.path, call.position >> 16)
     return None
 
 
