@@ -319,3 +319,34 @@ def test_a_size_that_tensors_of_pythons_numbers_say_is_known(tmp_path: Path) -> 
     # Measured with TensorFlow 2.15 and 2.21: shape inference computes what comes of constants, not what a run brings.
     assert "HY354" not in codes(CUTS, "half", tmp_path) | codes(CUTS, "more", tmp_path)
     assert "HY354" in codes(CUTS, "given", tmp_path) & codes(CUTS, "most", tmp_path)
+
+
+FED = """
+@tf.function
+def step(*data):
+    return tf.add_n([tf.reduce_sum(each) for each in data])
+def parse(feed, names):
+    data = dict()
+    for name in feed:
+        if name in names:
+            data[name] = tf.convert_to_tensor(feed[name])
+    return data
+def train(feed, names):
+    return step(*list(parse(feed, names).values()))
+names = open("names.txt").read().split()
+for i in range(100):
+    train({name: np.ones([3], "float32") for name in names}, names)
+"""
+ROWS = """
+@tf.function
+def step(*data):
+    return tf.add_n([tf.reduce_sum(each) for each in data])
+table = np.ones([int(open("size.txt").read()), 4], "float32")
+for i in range(100):
+    step(*list(table))
+"""
+
+
+def test_values_of_a_dictionary_are_as_many_as_its_keys(tmp_path: Path) -> None:
+    assert severities(ROWS, "HY104", tmp_path)
+    assert not severities(FED, "HY104", tmp_path)
