@@ -50,8 +50,10 @@ _PAIRS: Final = frozenset(f"tf.math.{n}" for n in ("minimum", "maximum", "add", 
 #: Where an argument is the whole shape of the result: how long it is, is the rank.
 _SHAPED: Final = {"tf.reshape": (1, "shape")} | dict(SHAPES)
 #: Operations on numbers that the graph computes at once where it asks for sizes.
-_FOLDS: Final = _SAME | _PAIRS | {"tf.constant", "tf.math.floordiv", "tf.math.subtract"}
-_FOLDED: Final = 6
+_FOLDS: Final = _SAME | _PAIRS | {"tf.constant", "tf.reshape", "tf.math.floordiv", "tf.math.subtract"}
+_FOLDED: Final = 12
+#: Operations whose results have sizes that numbers say.
+_OF_NUMBERS: Final = frozenset({"tf.range", "tf.math.bincount"})
 _PUT_TOGETHER: Final = frozenset({"tf.sparse.SparseTensor"})
 _DEPTH: Final = 24
 ALL: Final[Dims] = ()
@@ -66,10 +68,9 @@ def unknown_dims(view: FrameView, slot: int, depth: int = _DEPTH) -> Dims | None
     key = (view.frame, given_to(view), slot)
     if key not in known:
         known[key] = None  # of what depends on itself
-        found = _from_operation(view, slot, depth)
-        if found is None and not _is_folded_size(view, slot, depth):
-            found = _from_types(view, slot, depth)
-        known[key] = found
+        if not _is_folded_size(view, slot, depth):
+            found = _from_operation(view, slot, depth)
+            known[key] = found if found is not None else _from_types(view, slot, depth)
     return known[key]
 
 
@@ -257,8 +258,8 @@ def _is_run(view: FrameView, slot: int) -> bool:
 def _is_folded_size(view: FrameView, slot: int, depth: int) -> bool:
     """Whether tensors say how large another one is, of which the graph knows the values: a cut, or a row of numbers."""
     made = view.definition(slot)
-    if isinstance(made, ir.Call) and "tf.range" in view.names(made.function):
-        parts = [s for s, _ in made.arguments]
+    if isinstance(made, ir.Call) and not _OF_NUMBERS.isdisjoint(view.names(made.function)):
+        parts = [s for s, _ in made.arguments[: None if "tf.range" in view.names(made.function) else 1]]
     elif isinstance(made, ir.Item) and isinstance(index := view.definition(made.index), ir.Slice):
         if not depth or unknown_dims(view, made.source, depth - 1) is not None:
             return False
@@ -272,8 +273,8 @@ def _is_folded_size(view: FrameView, slot: int, depth: int) -> bool:
 def _is_folded(view: FrameView, slot: int, depth: int) -> bool:
     """Whether a tensor is computed of Python's numbers alone: the graph knows it where it asks for sizes (measured)."""
     value = view.value(slot)
-    if value and not has_tensor(value):
-        return all(isinstance(o, (Lit, Prim)) for o in value)
+    if value and not own(view, slot, certain=False):
+        return all(isinstance(o, (Lit, Prim)) or (isinstance(o, Tensor) and o.kind == NDARRAY) for o in value)
     made = view.definition(slot)
     if not depth or made is None:
         return False
