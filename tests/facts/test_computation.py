@@ -30,6 +30,11 @@ def named(x, name=None):
         name = "x"
     return name
 
+def checked(x, times=0):
+    if times < 0:
+        raise ValueError("{}".format(times))
+    return x
+
 def asked(x, times=0):
     if times > 0:
         x = tf.sin(x)
@@ -55,6 +60,7 @@ def test_branches_that_no_default_takes_may_compute(tmp_path: Path) -> None:
         "wave": Ternary.UNKNOWN,
         "jitter": Ternary.UNKNOWN,
         "named": Ternary.NO,
+        "checked": Ternary.NO,
         "asked": Ternary.NO,
         "relay": Ternary.UNKNOWN,
     }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.calls import How
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Bound, LibInst, Obj, Tensor, Unknown
@@ -20,7 +22,7 @@ from hybridize.library import costs
 from hybridize.library.dialect import NO_COMPUTATION
 from hybridize.library.registry import class_chain
 from hybridize.program import ir
-from hybridize.program.index import index_of, instructions
+from hybridize.program.index import Index, index_of, instructions
 from hybridize.program.ir import Code
 from hybridize.program.operands import operands
 from hybridize.records import replace
@@ -37,6 +39,8 @@ _PYTHON_PROTOCOLS = frozenset(
 _ARITHMETIC = (ir.Operator, ir.Unary)
 #: So many frames are looked through for a variable.
 _FOLLOWED = 200
+#: Conditions are looked into so far.
+_FAR: Final = 24
 _SKIPPED: Final = frozenset({How.BUILD, How.CLASS, How.CALLBACK})
 
 
@@ -176,17 +180,29 @@ def _unknown_operand(frame: Frame) -> Evidence | None:
 
 
 def _untaken(frames: list[Frame]) -> Evidence | None:
-    """The first call in a branch that no frame takes, though some come to its condition."""
-    for instr in index_of(frames[0].code).of(ir.If):
+    """The first call in a branch that no frame takes, since the default of an argument decides against it."""
+    code = frames[0].code
+    index = index_of(code)
+    defaults = {param.slot for param in code.params if param.has_default}
+    for instr in index.of(ir.If) if defaults else ():
         taken = [any(frame.edges[edge] for frame in frames) for edge in (instr.then_edge, instr.else_edge)]
-        if not any(taken):
+        if not any(taken) or defaults.isdisjoint(closure([instr.condition], partial(_made_of, index), _FAR)):
             continue
         dead = [block for block, runs in zip((instr.then, instr.orelse), taken, strict=True) if not runs]
-        call = next((each for block in dead for each in instructions(block) if isinstance(each, ir.Call)), None)
+        inside = [
+            each for block in dead if not (block and isinstance(block[-1], ir.Raise)) for each in instructions(block)
+        ]
+        call = next((each for each in inside if isinstance(each, ir.Call)), None)
         if call is not None:
             said = "no call is seen to take this branch, which may compute"
-            return Evidence(said, frames[0].code.path, call.position >> 16)
+            return Evidence(said, code.path, call.position >> 16)
     return None
+
+
+def _made_of(index: Index, slot: int) -> list[int]:
+    """The slots of which a slot is made, one step back."""
+    made = index.definitions.get(slot)
+    return [] if made is None else [each for each in operands(made) if each >= 0]
 
 
 def _state_read(frame: Frame) -> Evidence | None:
