@@ -104,6 +104,15 @@ def test_a_function_of_few_operations_is_left_out(tmp_path: Path) -> None:
     assert (found["one"].decision.benefit or 1) == pytest.approx(0.23, abs=0.05)
 
 
+def test_what_calls_something_unknown_is_not_counted_to_the_end(tmp_path: Path) -> None:
+    source = "import elsewhere\nimport tensorflow as tf\ndef score(x):\n    return tf.sin(x) + elsewhere.density(x)\n"
+    found = functions(source + "for i in range(100):\n    score(tf.ones(3))\n", tmp_path)
+    (status,) = found["score"].statuses
+    assert (status.code, found["score"].decision.action.value) == ("HY026", "keep")
+    assert status.message.endswith("and what else it calls is not: nothing shows a gain")
+    assert [each.message for each in status.evidence] == ["calls outside code: elsewhere.density"]
+
+
 LOGGED = """
 import tensorflow as tf
 def small(x):

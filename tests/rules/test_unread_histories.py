@@ -297,3 +297,65 @@ def test_tensorflow_refuses_a_dict_in_every_place(server: ForkServer) -> None:
 def _fails(server: ForkServer, program: str) -> bool:
     """Whether a program raises."""
     return server.run(Program.single(program)).kind is Kind.RAISES
+
+
+CUTS = """
+def half(x):
+    y = x[: tf.cast(x.shape[0] / 2, tf.int32)]
+    return tf.range(y.shape[0])
+def more(x):
+    return tf.zeros(tf.range(tf.cast(5 / 2, tf.int32) + 1).shape[0])
+def rings(x):
+    a, b = np.indices([x.shape[0], x.shape[0]])
+    far = tf.cast(tf.sqrt(a ** 2.0 + b ** 2.0), tf.int32)
+    return tf.range(tf.math.bincount(tf.reshape(far, [-1])).shape[0])
+def counts(x):
+    return tf.range(tf.math.bincount(tf.cast(x, tf.int32)).shape[0])
+def given(x):
+    y = x[: tf.cast(x[0], tf.int32)]
+    return tf.range(y.shape[0])
+def most(x):
+    return tf.zeros(tf.range(tf.cast(tf.reduce_max(x), tf.int32)).shape[0])
+for _ in range(3):
+    x = tf.ones([8])
+    half(x), more(x), given(x), most(x), rings(x), counts(x)
+"""
+
+
+def test_a_size_that_tensors_of_pythons_numbers_say_is_known(tmp_path: Path) -> None:
+    # Measured with TensorFlow 2.15 and 2.21: shape inference computes what comes of constants, not what a run brings.
+    told = {
+        name for name in ("half", "more", "rings", "given", "most", "counts") if "HY354" in codes(CUTS, name, tmp_path)
+    }
+    assert told == {"given", "most", "counts"}
+
+
+FED = """
+@tf.function
+def step(*data):
+    return tf.add_n([tf.reduce_sum(each) for each in data])
+def parse(feed, names):
+    data = dict()
+    for name in feed:
+        if name in names:
+            data[name] = tf.convert_to_tensor(feed[name])
+    return data
+def train(feed, names):
+    return step(*list(parse(feed, names).values()))
+names = open("names.txt").read().split()
+for i in range(100):
+    train({name: np.ones([3], "float32") for name in names}, names)
+"""
+ROWS = """
+@tf.function
+def step(*data):
+    return tf.add_n([tf.reduce_sum(each) for each in data])
+table = np.ones([int(open("size.txt").read()), 4], "float32")
+for i in range(100):
+    step(*list(table))
+"""
+
+
+def test_values_of_a_dictionary_are_as_many_as_its_keys(tmp_path: Path) -> None:
+    assert severities(ROWS, "HY104", tmp_path)
+    assert not severities(FED, "HY104", tmp_path)

@@ -47,6 +47,19 @@ def test_the_option_wins(tmp_path: Path) -> None:
     assert project_versions(tmp_path, "2.18").tensorflow == (2, 18)
 
 
+def test_a_file_that_speaks_of_releases_without_functions_of_graphs_holds_no_more(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "environments").mkdir()
+    (tmp_path / "environments" / "environment.yml").write_text("dependencies:\n  - tensorflow=1.8.0\n")
+    old = project_versions(tmp_path, None, ["import tensorflow as tf\n# @tf.function\ndef f(x):\n    return x\n"])
+    assert (old.oldest, old.newest) == ((1, 8), (1, 8)), "what is commented out uses nothing"
+    for text in ("@tf.function\ndef f(x):\n    return x\n", "step = tf.function(f)\n"):
+        found = project_versions(tmp_path, None, [f"import tensorflow as tf\n{text}"])
+        assert (found.oldest, found.newest, found.origin) == (OLDEST, NEWEST, "newest")
+    (tmp_path / "environments" / "environment.yml").write_text("dependencies:\n  - tensorflow=1.15\n")
+    assert project_versions(tmp_path, None, ["step = tf.function(f)\n"]).newest == (1, 15), "which has them"
+
+
 def test_no_release_later_than_the_last_one_that_there_was(tmp_path: Path) -> None:
     found = project_versions(tmp_path, "<=2.4")
     assert (found.tensorflow, found.keras, found.newest, found.oldest) == ((2, 4), 2, (2, 4), OLDEST)

@@ -213,7 +213,8 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "No eager code that is no test is seen to call the function often enough to win back what tracing costs.",
         Severity.INFO,
         "The first call of a graph traces it, which takes as long as hundreds of calls save. So the default converts "
-        "what loops of the program call, what wins that back in one call, and steps that apply gradients. What "
+        "what loops of the program call, what wins that back in one call, and steps that apply gradients. Of what "
+        "calls something unknown only the rest is counted: where that is little, nothing shows a gain either. What "
         "Keras runs in graphs of its own (`fit`, functional models) is not called eagerly by that. What a library "
         "offers to callers elsewhere is converted with `--all-safe`.",
     ),

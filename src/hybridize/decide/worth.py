@@ -14,6 +14,7 @@ from hybridize.decide.gains import WHOLLY
 from hybridize.decide.model import Status
 from hybridize.domain.calls import BY_OTHERS, IN_GRAPHS
 from hybridize.facts.benefit import Work
+from hybridize.facts.computation import opaque_call
 from hybridize.facts.model import FunctionFacts, Ternary
 from hybridize.library import costs
 from hybridize.program.ir import Code
@@ -69,11 +70,19 @@ class Worth:
             message = "tracing unrolls a training loop: a graph of one step is what gains"
             return status_of(facts, "not-worth-it", message)
         if work.benefit < 1:
+            if work.unknown:
+                return self._uncounted(code, facts, work)
             # The figure is of the faster side: one below 1 reads as its opposite.
             times = f"{1 / max(work.benefit, 0.001):.2g} times as fast as a graph"
             message = f"about {counted(work)} per call: eager code is about {times}"
             return status_of(facts, "not-worth-it", message)
         return self.seldom(code, facts, work, work.eager - work.graph)
+
+    def _uncounted(self, code: Code, facts: FunctionFacts, work: Work) -> Status:
+        """What is said where too little is known to pay, and something is called of which nobody knows what it does."""
+        said = next(filter(None, map(opaque_call, self._basis.frames.get(code, []))), None)
+        message = f"about {counted(work)} per call as far as known, and what else it calls is not: nothing shows a gain"
+        return status_of(facts, "no-gain-seen", message, () if said is None else (said,))
 
     def apart(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
         """Why a graph of a function would not be run, or only as part of another, whatever it holds."""

@@ -80,7 +80,7 @@ class Collector:
             effects = type(effects)(Ternary.UNKNOWN, (Evidence("no call was analyzed", code.path, code.line),))
         primitive = parameters.primitive_fact()
         computation, guessed = self.computation.fact(
-            frames, speculate=options.speculate and effects.value is Ternary.NO
+            frames, speculate=options.speculate and effects.value is Ternary.NO, reached=reached
         )
         if tensor.value is Ternary.YES and computation.value is not Ternary.YES and made_hybrid is None:
             tensor = parameters.only_arrays(computation.value) or tensor

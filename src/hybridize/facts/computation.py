@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.calls import How
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Bound, LibInst, Obj, Tensor, Unknown
@@ -20,7 +22,7 @@ from hybridize.library import costs
 from hybridize.library.dialect import NO_COMPUTATION
 from hybridize.library.registry import class_chain
 from hybridize.program import ir
-from hybridize.program.index import index_of
+from hybridize.program.index import Index, index_of, instructions
 from hybridize.program.ir import Code
 from hybridize.program.operands import operands
 from hybridize.records import replace
@@ -37,6 +39,8 @@ _PYTHON_PROTOCOLS = frozenset(
 _ARITHMETIC = (ir.Operator, ir.Unary)
 #: So many frames are looked through for a variable.
 _FOLLOWED = 200
+#: Conditions are looked into so far.
+_FAR: Final = 24
 _SKIPPED: Final = frozenset({How.BUILD, How.CLASS, How.CALLBACK})
 
 
@@ -71,8 +75,12 @@ class Computation:
         for frame in component:
             self.ops[frame], self.opaque[frame], self.updating[frame] = op, opaque, updating
 
-    def fact(self, frames: list[Frame], *, speculate: bool = False) -> tuple[Fact, list[Evidence]]:
+    def fact(
+        self, frames: list[Frame], *, speculate: bool = False, reached: bool = True
+    ) -> tuple[Fact, list[Evidence]]:
         """Whether some TensorFlow operation happens, on tensors that are not just arrays, and what that rests on.
+
+        Of what nothing calls (`reached`) only defaults are known: a caller may take branches that these do not.
 
         With `speculate` a call of one of the project's functions, of which the analysis cannot tell which, is taken
         for one that computes, as it is taken for one without side effects; so is one that its use shows to do so.
@@ -91,6 +99,7 @@ class Computation:
         if doubt or not frames:
             return Fact(Ternary.UNKNOWN, tuple(doubt[:1])), []
         unknown = next((said for frame in frames if (said := _unknown_operand(frame)) is not None), None)
+        unknown = unknown or (None if reached else _untaken(frames))
         return (Fact(Ternary.NO) if unknown is None else Fact(Ternary.UNKNOWN, (unknown,))), []
 
     def _by_use(self, frame: Frame) -> Evidence | None:
@@ -168,6 +177,32 @@ def _unknown_operand(frame: Frame) -> Evidence | None:
         if all(values) and any(isinstance(o, Unknown) for value in values for o in value):
             return Evidence("computes with something unknown", frame.code.path, instr.position >> 16)
     return None
+
+
+def _untaken(frames: list[Frame]) -> Evidence | None:
+    """The first call in a branch that no frame takes, since the default of an argument decides against it."""
+    code = frames[0].code
+    index = index_of(code)
+    defaults = {param.slot for param in code.params if param.has_default}
+    for instr in index.of(ir.If) if defaults else ():
+        taken = [any(frame.edges[edge] for frame in frames) for edge in (instr.then_edge, instr.else_edge)]
+        if not any(taken) or defaults.isdisjoint(closure([instr.condition], partial(_made_of, index), _FAR)):
+            continue
+        dead = [block for block, runs in zip((instr.then, instr.orelse), taken, strict=True) if not runs]
+        inside = [
+            each for block in dead if not (block and isinstance(block[-1], ir.Raise)) for each in instructions(block)
+        ]
+        call = next((each for each in inside if isinstance(each, ir.Call)), None)
+        if call is not None:
+            said = "no call is seen to take this branch, which may compute"
+            return Evidence(said, code.path, call.position >> 16)
+    return None
+
+
+def _made_of(index: Index, slot: int) -> list[int]:
+    """The slots of which a slot is made, one step back."""
+    made = index.definitions.get(slot)
+    return [] if made is None else [each for each in operands(made) if each >= 0]
 
 
 def _state_read(frame: Frame) -> Evidence | None:

@@ -92,6 +92,9 @@ _SECOND_ONLY: Final = regex(
     r"\btf\.(?:function\b|GradientTape\b|compat\.|__version__|version\.VERSION)|\btensorflow\.(?:compat\.|__version__)|\btf2\b"
     r"|%tensorflow_version 2"
 )
+#: What no release before this one has, and how sources use it: a file that asks for an older one is of other times.
+_FUNCTIONS: Final[Release] = (1, 13)
+_FUNCTION: Final = regex(r"^[ \t]*@(?:tf|tensorflow)\.function\b|^[^#\n\"']*[=(]\s*(?:tf|tensorflow)\.function\(", re.M)
 _FIRST_1: Final[Release] = (1, 0)
 _LAST_1: Final[Release] = (1, 15)
 _ASKS_RELEASE: Final = regex(r"\b(?:tf|tensorflow)\.(?:__version__|version\.VERSION)")
@@ -236,6 +239,8 @@ def _found(root: Path, sources: list[str]) -> Versions:
     folder = root if root.is_dir() else root.parent
     places = up_to_repository(folder)
     for said in declared(folder, places):
+        if _is_outdated(said.newest, sources):
+            continue
         said = replace(said, oldest=oldest_beside(folder, places, said))
         found = Versions(said.newest, 2, said.origin, said.oldest or min(OLDEST, said.newest), said.newest, said.line)
         if said.newest != NEWEST or said.oldest == NEWEST:
@@ -243,7 +248,7 @@ def _found(root: Path, sources: list[str]) -> Versions:
         # Above the folder that asks for it stands what tries other projects.
         near = places[: said.origin.count("../") + 1]
         return _tried_within(found, folder, near, next(_told(folder, near), None))
-    told = next(_told(folder, places), None)
+    told = next((said for said in _told(folder, places) if not _is_outdated(said.newest, sources)), None)
     if told is not None and told.oldest == told.newest:
         exact = Versions(told.newest, 2, told.origin, told.newest, told.newest, told.line)
         return _tried_beside(exact, _tried(folder, places))
@@ -258,6 +263,11 @@ def _found(root: Path, sources: list[str]) -> Versions:
         release = told.newest if told.marked else told.oldest
         return Versions(release, 2, told.origin, min(KNOWN, told.oldest), told.newest, told.line, told=True)
     return Versions(_LAST_1, 2, "sources", _FIRST_1, _LAST_1) if _is_first(sources) else Versions()
+
+
+def _is_outdated(newest: Release, sources: list[str]) -> bool:
+    """Whether a file speaks of releases that have no `tf.function`, which sources use: what it says holds no more."""
+    return newest < _FUNCTIONS and any("function" in text and _FUNCTION.search(text) for text in sources)
 
 
 def _is_tf_keras(sources: list[str]) -> bool:

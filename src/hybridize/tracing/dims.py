@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from hybridize.domain.objects import Container, LibInst, Lit, Stream, Tensor, Tup, Value
+from hybridize.domain.objects import Container, LibInst, Lit, Prim, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, SPARSE, VARIABLE, Shape, is_dynamic
 from hybridize.library.dialect import HOST_CALLS
 from hybridize.program import ir
@@ -49,6 +49,11 @@ _AXES: Final = frozenset(
 _PAIRS: Final = frozenset(f"tf.math.{n}" for n in ("minimum", "maximum", "add", "multiply"))
 #: Where an argument is the whole shape of the result: how long it is, is the rank.
 _SHAPED: Final = {"tf.reshape": (1, "shape")} | dict(SHAPES)
+#: Operations on numbers that the graph computes at once where it asks for sizes.
+_FOLDS: Final = _SAME | _PAIRS | {"tf.constant", "tf.reshape", "tf.math.floordiv", "tf.math.subtract"}
+_FOLDED: Final = 12
+#: Operations whose results have sizes that numbers say.
+_OF_NUMBERS: Final = frozenset({"tf.range", "tf.math.bincount"})
 _PUT_TOGETHER: Final = frozenset({"tf.sparse.SparseTensor"})
 _DEPTH: Final = 24
 ALL: Final[Dims] = ()
@@ -63,8 +68,9 @@ def unknown_dims(view: FrameView, slot: int, depth: int = _DEPTH) -> Dims | None
     key = (view.frame, given_to(view), slot)
     if key not in known:
         known[key] = None  # of what depends on itself
-        found = _from_operation(view, slot, depth)
-        known[key] = found if found is not None else _from_types(view, slot, depth)
+        if not _is_folded_size(view, slot, depth):
+            found = _from_operation(view, slot, depth)
+            known[key] = found if found is not None else _from_types(view, slot, depth)
     return known[key]
 
 
@@ -159,7 +165,7 @@ def _called(view: FrameView, made: ir.Call, depth: int) -> Dims | None:
         if name in ("tf.tile", "tf.repeat"):
             return FIRST if any(_counts(view, s) for s, _ in made.arguments[1:2]) else None
         if name == "tf.range":
-            return FIRST if any(own(view, s, arrays=False) for s, _ in made.arguments) else None
+            return FIRST if any(_is_run(view, s) for s, _ in made.arguments) else None
         if name in _SAME and made.arguments:
             return unknown_dims(view, made.arguments[0][0], depth - 1)
         if name in _AXES and made.arguments:
@@ -241,7 +247,44 @@ def _axis(view: FrameView, made: ir.Call) -> int:
 
 def _counts(view: FrameView, slot: int) -> bool:
     """Whether an argument is a tensor, or a list that holds one."""
-    return bool(own(view, slot, arrays=False)) or has_tensor(elements(view.value(slot)), arrays=False)
+    return _is_run(view, slot) or has_tensor(elements(view.value(slot)), arrays=False)
+
+
+def _is_run(view: FrameView, slot: int) -> bool:
+    """Whether a slot holds a tensor whose value only a run knows."""
+    return bool(own(view, slot, arrays=False)) and not _is_folded(view, slot, _FOLDED)
+
+
+def _is_folded_size(view: FrameView, slot: int, depth: int) -> bool:
+    """Whether tensors say how large another one is, of which the graph knows the values: a cut, or a row of numbers."""
+    made = view.definition(slot)
+    if isinstance(made, ir.Call) and not _OF_NUMBERS.isdisjoint(view.names(made.function)):
+        parts = [s for s, _ in made.arguments[: None if "tf.range" in view.names(made.function) else 1]]
+    elif isinstance(made, ir.Item) and isinstance(index := view.definition(made.index), ir.Slice):
+        if not depth or unknown_dims(view, made.source, depth - 1) is not None:
+            return False
+        parts = list(operands(index))
+    else:
+        return False
+    tensors = [part for part in parts if own(view, part, arrays=False)]
+    return bool(tensors) and all(_is_folded(view, part, _FOLDED) for part in tensors)
+
+
+def _is_folded(view: FrameView, slot: int, depth: int) -> bool:
+    """Whether a tensor is computed of Python's numbers alone: the graph knows it where it asks for sizes (measured)."""
+    value = view.value(slot)
+    if value and not own(view, slot, certain=False):
+        return all(isinstance(o, (Lit, Prim)) or (isinstance(o, Tensor) and o.kind == NDARRAY) for o in value)
+    made = view.definition(slot)
+    if not depth or made is None:
+        return False
+    if isinstance(made, ir.Call):
+        names = set(view.names(made.function))
+        given = [s for s, _ in made.arguments[: 2 if names & _PAIRS else 1]]
+        return bool(names) and names <= _FOLDS and bool(given) and all(_is_folded(view, s, depth - 1) for s in given)
+    if isinstance(made, (ir.Copy, ir.Binary, ir.Unary)):
+        return all(_is_folded(view, s, depth - 1) for s in operands(made))
+    return False
 
 
 def _is_mask(view: FrameView, made: ir.Item) -> bool:
@@ -256,7 +299,7 @@ def _is_cut(view: FrameView, made: ir.Item) -> bool:
     index = view.definition(made.index)
     if not isinstance(index, ir.Slice) or not has_tensor(view.value(made.source), arrays=False):
         return False
-    return any(own(view, part, arrays=False) for part in operands(index))
+    return any(_is_run(view, part) for part in operands(index))
 
 
 def _element(view: FrameView, slot: int, made: ir.Iter | ir.Unpack, depth: int) -> Dims | None:

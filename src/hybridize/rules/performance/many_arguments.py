@@ -27,6 +27,8 @@ _GATHER: Final = frozenset(
     "builtins.list builtins.tuple builtins.sorted builtins.reversed builtins.map builtins.filter builtins.zip "
     "random.sample random.choices".split()
 )
+#: What a dictionary gives for each of its keys.
+_OF_KEYS: Final = ("values", "items", "keys")
 _DEPTH: Final = 3
 
 
@@ -112,13 +114,25 @@ def _is_of_data(answers: Moving, frame: Frame, pos: int, slot: int, depth: int) 
     if isinstance(made, (ir.List, ir.Dict)):
         return any(_goes_through_data(answers, frame, pos, each) for each in _loops(frame, made))
     if isinstance(made, ir.Call) and names & _GATHER:
-        sources = [each for each, _ in made.arguments[:1]]
-        return any(_are_data(frame, each) or _is_of_data(answers, frame, pos, each, depth - 1) for each in sources)
+        return any(_is_gathered(answers, frame, pos, each, depth) for each, _ in made.arguments[:1])
     if isinstance(made, ir.Generator):
         return any(_goes_through_data(answers, frame, pos, each) for each in _loops(frame, made))
     if isinstance(made, (ir.Unpack, ir.Item)):  # `a, b = zip(*rows)`
         return _is_of_data(answers, frame, pos, made.source, depth - 1)
     return False
+
+
+def _is_gathered(answers: Moving, frame: Frame, pos: int, slot: int, depth: int) -> bool:
+    """Whether a sequence that another is made of has as many elements as there are data.
+
+    The values of a dictionary are as many as its keys, whatever they are: what fills it says how many.
+    """
+    index = index_of(frame.code)
+    made = index.source(slot)
+    method = index.source(made.function) if isinstance(made, ir.Call) and not made.arguments else None
+    if isinstance(method, ir.Attr) and method.name in _OF_KEYS:
+        return _is_of_data(answers, frame, pos, method.owner, depth - 1)
+    return _are_data(frame, slot) or _is_of_data(answers, frame, pos, slot, depth - 1)
 
 
 def _loops(frame: Frame, made: ir.Dict | ir.Generator | ir.List) -> list[ir.Loop]:
