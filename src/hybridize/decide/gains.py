@@ -189,7 +189,7 @@ class Gains:
         again = self._again(code, work)
         if again is not None:
             return again
-        brief = self._brief(code, work)
+        brief = None if shown else self._brief(code, work)
         if brief is not None:
             return brief
         if self.pays(code, work) or (shown and often > 1):
