@@ -211,3 +211,26 @@ def test_nobody_begins_with_what_keras_calls(tmp_path: Path) -> None:
     """
     assert chosen(tmp_path, source.replace("{size}", "3000")) == []
     assert chosen(tmp_path, source.replace("{size}", "3")) == ["part"]
+
+
+#: Moves two numbers by gradients, so many times.
+TOY = """
+import tensorflow as tf
+a, b = tf.Variable(0.0), tf.Variable(0.0)
+x, y = tf.ones([100]), tf.ones([100])
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((a * x + b - y) ** 2)
+    da, db = tape.gradient(loss, [a, b])
+    a.assign_sub(0.1 * da)
+    b.assign_sub(0.1 * db)
+for i in range({steps}):
+    step(x, y)
+"""
+
+
+def test_steps_of_training_that_are_counted_must_be_noticed_together(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text("import tensorflow as tf\nprint(tf.ones([]))\n", "utf-8")  # no demonstration
+    assert chosen(tmp_path, TOY.replace("{steps}", "100")) == []
+    assert chosen(tmp_path, TOY.replace("{steps}", "20_000")) == ["step"]
+    assert chosen(tmp_path, TOY.replace("{steps}", "len(open('steps').readlines())")) == ["step"]

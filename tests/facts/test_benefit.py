@@ -47,6 +47,11 @@ def test_where_convolutions_dominate_little_is_gained(tmp_path: Path) -> None:
     assert 1 < large < 1.2
 
 
+def test_a_model_asked_by_its_call_computes_what_it_does_when_it_is_called(tmp_path: Path) -> None:
+    called = convolutions("64")
+    assert benefit(called.replace("model(x)", "model.call(x)"), tmp_path) == benefit(called, tmp_path) < 2
+
+
 def test_images_of_unknown_size_promise_little(tmp_path: Path) -> None:
     model = f"model = tf.keras.Sequential([K.Conv2D(64, 3), K.Conv2D(64, 3), K.Conv2D(1, 1)])\n{STEP}"
     assert 1.2 < benefit(model.replace("x, y)", "x: tf.Tensor, y: tf.Tensor)", 1), tmp_path) < 4

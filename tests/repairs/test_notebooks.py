@@ -40,7 +40,7 @@ for x in data:
 SET_UP = """\
 import tensorflow as tf
 w = tf.Variable(tf.ones([2, 1]))
-data = [tf.ones([8, 2]) * i for i in range(200)]
+data = [tf.ones([8, 2]) * i for i in range(2_000)]
 """
 
 

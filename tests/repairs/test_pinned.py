@@ -89,7 +89,7 @@ def test_tensors_of_that_dtype_may_come_instead(tmp_path: Path) -> None:
 def test_who_calls_from_another_file_gets_tensorflow_by_its_name(tmp_path: Path) -> None:
     body = PROGRAM.format(body=MEETING, call=CALL).replace("    step(x, y)\n", "    pass\n")
     (tmp_path / "steps.py").write_text(body)
-    caller = "import numpy\nimport steps\nfor i in range(100):\n    steps.step(steps.x, numpy.ones(3))\n"
+    caller = "import numpy\nimport steps\nfor i in range(10_000):\n    steps.step(steps.x, numpy.ones(3))\n"
     (tmp_path / "program.py").write_text(caller)
     done = repair(
         lambda contents: analyze([tmp_path], Config(), contents=contents),

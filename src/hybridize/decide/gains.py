@@ -189,6 +189,9 @@ class Gains:
         again = self._again(code, work)
         if again is not None:
             return again
+        brief = None if shown else self._brief(code, work)
+        if brief is not None:
+            return brief
         if self.pays(code, work) or (shown and often > 1):
             return None
         if not self._called.get(code, False):
@@ -204,6 +207,20 @@ class Gains:
         graphs = self._traces(code)
         tracing = f"tracing it for {graphs} kinds of arguments" if graphs > 1 else "tracing it"
         return f"eager code is seen to call it {times}{made}: {tracing} takes longer than that saves"
+
+    def _brief(self, code: Code, work: Work) -> str | None:
+        """Says that a program takes so many steps of training and no more, and that this saves too little.
+
+        What trains nothing is weighed against the run around it (`unnoticed`).
+        """
+        bound = self.frequency.bound(code, self._graphs)
+        saved = bound.count * (work.eager - work.graph)
+        if not work.trains or isinf(bound.count) or saved >= costs.NOTICED:
+            return None
+        if not bound.is_whole(code.path) or self.roles.of(code.path) is Role.LIBRARY:
+            return None
+        often = "once" if bound.count == 1 else f"at most {bound.count:.0f} times"
+        return f"eager code calls it {often}: a graph of it saves {saved / 1e6:.2f} s of a run"
 
     def _again(self, code: Code, work: Work) -> str | None:
         """Says that eager tapes around the calls have its graph compute again what they derive, where that costs."""

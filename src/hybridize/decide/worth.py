@@ -192,11 +192,7 @@ class Worth:
         bound = self._basis.frequency.bound(code, self._graphs)
         if math.isinf(bound.count) or bound.count * saved >= work.trace:
             return None
-        # A script elsewhere (an example, a tool) does not speak for a library.
-        home = code.path.rpartition("/")[0]
-        return (
-            bound.count if all(f"{home}/".startswith(f"{folder}/") or not folder for folder in bound.folders) else None
-        )
+        return bound.count if bound.is_whole(code.path) else None
 
     @cached_property
     def is_demonstration(self) -> bool:

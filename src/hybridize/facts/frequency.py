@@ -62,6 +62,12 @@ class Bound:
     looped: bool
     folders: frozenset[str]
 
+    def is_whole(self, path: str) -> bool:
+        """Whether it says how often a file's functions are called: a script elsewhere (an example, a tool) does not
+        speak for a library."""
+        home = path.rpartition("/")[0]
+        return all(f"{home}/".startswith(f"{folder}/") or not folder for folder in self.folders)
+
 
 _UNBOUND: Final = Bound(inf, False, frozenset())
 

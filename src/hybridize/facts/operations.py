@@ -109,12 +109,14 @@ def _called(frame: Frame, instr: ir.Call) -> list[Operation]:
         if isinstance(obj, LibInst):
             return [Operation(_class(o), o, share=1 / len(layers)) for o in layers]
         if isinstance(obj, Bound) and isinstance(obj.func, str):
-            owner = obj.receiver.cls if isinstance(obj.receiver, LibInst) else ""
-            name = obj.func.rpartition(":")[2]
+            receiver, name = obj.receiver, obj.func.rpartition(":")[2]
+            owner = receiver.cls if isinstance(receiver, LibInst) else ""
+            if isinstance(receiver, LibInst) and name == "call" and owner.startswith("keras."):
+                return [Operation(_class(receiver), receiver)]  # `layer.call(x)` computes what `layer(x)` does
             if noted.endswith(f".{name}"):
                 return [Operation(noted, owner=owner)]
             # Several calls of one chain share a position, which notes only the last.
-            named = name in STEPS or isinstance(obj.receiver, Tensor)
+            named = name in STEPS or isinstance(receiver, Tensor)
             return [Operation(STEPS.get(name, f"tf.{name}"), owner=owner)] if named else []
     return [Operation(noted)] if noted.startswith("keras.") else []
 

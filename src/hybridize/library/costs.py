@@ -41,6 +41,9 @@ TRACE_OPERATION: Final = 700.0
 TRACE_VARIABLE: Final = 30.0
 #: Tracing may take so many times as long as is estimated.
 TRACING: Final = 2.0
+#: Microseconds that graphs of all steps of training must save together, where a program is seen to take so many and no
+#: more: importing TensorFlow takes several times as long.
+NOTICED: Final = 5e5
 #: Forward and backward, in units of forward: of the operations of a graph, their elements and multiplications.
 GRADIENT: Final = 3.0
 #: A walk back of a derivative that tapes take again, in units of forward, and of each further order; what a graph does

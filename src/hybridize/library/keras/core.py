@@ -196,6 +196,13 @@ def _call_any(call: Call) -> Value:
     return tensor(SYMBOLIC if symbolic else DENSE).value
 
 
+def _run_model(call: Call) -> Value:
+    """`model.call(x)`, without what Keras does around it: the layers of a library's model run all the same."""
+    if isinstance(call.receiver, LibInst):
+        return _call_any(call)
+    return tensor(SYMBOLIC if is_symbolic(call, call.every()) else DENSE).value
+
+
 def _add_weight(call: Call) -> Value:
     """`self.add_weight(shape, dtype)`; Keras 2 takes `name` first, Keras 3 `shape`."""
     shape: Shape = None
@@ -343,7 +350,7 @@ LAYER_PROPERTIES: Final[dict[str, Rule]] = {
 _LAYER_METHODS: Final[dict[str, Spec]] = {
     "__init__": Spec(nothing),
     "build": Spec(_build),
-    "call": Spec(lambda call: tensor(SYMBOLIC if is_symbolic(call, call.every()) else DENSE).value, op=True),
+    "call": Spec(_run_model, op=True),
     "__call__": Spec(_call_any, op=True),
     "add_weight": Spec(_add_weight),
     "add_variable": Spec(_add_weight),

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from hybridize.domain.lattice import holders, join
 from hybridize.domain.objects import (
@@ -19,7 +19,9 @@ from hybridize.domain.objects import (
     Container,
     Inst,
     LibInst,
+    Lit,
     Obj,
+    Prim,
     Tensor,
     Tup,
     Value,
@@ -309,13 +311,16 @@ def layer_class(call: Call, obj: Obj) -> str:
 def cast_inputs(call: Call, args: list[Value]) -> list[Value]:
     """What `call` of a layer sees of its arguments: tensors, the floats among them in the layer's dtype.
 
-    Keras 2 casts the first argument only, Keras 3 all: floats of other dtypes in further ones stay unknown.
+    Keras 2 casts the first argument only, Keras 3 all: floats of other dtypes in further ones stay unknown. Of Python
+    numbers in the first one Keras 2 makes tensors, too, whose values a graph does not know; Keras 3 refuses them.
     """
     assert call.receiver is not None
     dtype = compute_dtype(Settings(call, call.receiver, layer_class(call, call.receiver)))
     return [cast_value(call, value, dtype, i == 0) for i, value in enumerate(args)]
 
 
+#: What tensors are made of, and of which dtype; floats get the layer's.
+_NUMBERS: Final = {"bool": "bool", "int": "int32", "float": "float32"}
 #: What is cast, and what holds it.
 _CAST: Final = (Tensor, Tup, Container)
 
@@ -336,7 +341,7 @@ class _Casting:
 
     def value(self, value: Value) -> Value:
         for obj in value:
-            if isinstance(obj, _CAST):
+            if isinstance(obj, _CAST) or self._is_number(obj):
                 break
         else:
             return value
@@ -344,6 +349,9 @@ class _Casting:
         for obj in value:
             result = join(result, self._object(obj))
         return result
+
+    def _is_number(self, obj: Obj) -> TypeGuard[Lit | Prim]:
+        return self.first and isinstance(obj, (Lit, Prim)) and obj.kind in _NUMBERS
 
     def _object(self, obj: Obj) -> Value:
         if isinstance(obj, Tensor):
@@ -355,6 +363,8 @@ class _Casting:
             kind = DENSE if obj.kind == NDARRAY or (obj.kind == VARIABLE and found != obj.dtype) else obj.kind
             same = kind == obj.kind and found == obj.dtype
             return obj.value if same else tensor(kind, found, obj.shape).value
+        if self._is_number(obj):
+            return tensor(DENSE, self.dtype if obj.kind == "float" else _NUMBERS[obj.kind], ()).value
         if isinstance(obj, Tup) and obj.kind == "tuple":
             return once(self.done, obj, lambda: self._tuple(obj), obj.value)
         if isinstance(obj, Container) and obj.kind in ("list", "dict"):
