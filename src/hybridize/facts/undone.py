@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
-from hybridize.domain.session import Table
+from hybridize.domain.session import cached
 from hybridize.facts.origins import definitions
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
@@ -38,19 +38,9 @@ class _Write:
     by: object
 
 
-UNDONE: Final = Table[Code, frozenset[int]]()
-
-
+@cached
 def undone(code: Code) -> frozenset[int]:
     """The positions of the changes that a function takes back."""
-    noted = UNDONE.here()
-    found = noted.get(code)
-    if found is None:
-        found = noted[code] = _undone(code)
-    return found
-
-
-def _undone(code: Code) -> frozenset[int]:
     if code.name in (_ENTER, _EXIT):
         pair = [_method(code, name) for name in (_ENTER, _EXIT)]
         return frozenset(_between(pair[0], pair[1])) if pair[0] is not None and pair[1] is not None else _NOTHING
