@@ -74,6 +74,16 @@ z: away.Kind = away.f()
 """,
         {"x": "dense:?[?]", "y": "(1, 2)", "z": "?(the result of `away.f`)"},
     ),
+    (
+        """
+given = {"a": 1, "b": 2}
+match given:
+    case {"a": x, **others}:
+        others["c"] = 3
+        y = others["b"]
+""",
+        {"x": "1", "y": "2", "given": "<dict at 2>", "others": "<dict at 4>"},
+    ),
 ]
 #: What becomes symbolic by operations: bodies of `def f(p, q)`, each with the parameters that the result is made of.
 SYMBOLIC = [
