@@ -75,7 +75,7 @@ CACHED: Final = Table[Code, None](solved=True)
 
 def is_cached(code: Code) -> bool:
     """Whether a decorator, or a call that `functools` is given the function by, keeps its results."""
-    return is_applied(code) or any(_last_name(d) in _CACHES for d in code.decorators)
+    return is_applied(code) or any(last_name(d) in _CACHES for d in code.decorators)
 
 
 def is_applied(code: Code) -> bool:
@@ -83,7 +83,8 @@ def is_applied(code: Code) -> bool:
     return code in CACHED.here()
 
 
-def _last_name(node: Any) -> str:
+def last_name(node: Any) -> str:
+    """The last name of a decorator, whatever it is called with."""
     while hasattr(node, "func"):
         node = node.func
     return str(getattr(node, "attr", None) or getattr(node, "id", ""))

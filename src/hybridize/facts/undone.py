@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from hybridize.domain.session import cached
+from hybridize.facts.guards import last_name
 from hybridize.facts.origins import definitions
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
@@ -46,16 +47,10 @@ def undone(code: Code) -> frozenset[int]:
         return frozenset(_between(pair[0], pair[1])) if pair[0] is not None and pair[1] is not None else _NOTHING
     if not code.is_function or len(code.body) < 2:
         return _NOTHING
-    if code.is_generator and not any(_MANAGER in _last_name(d) for d in code.decorators):
+    if code.is_generator and not any(_MANAGER in last_name(d) for d in code.decorators):
         return _NOTHING
     ends = _ends(code)
     return frozenset(_within(code, ends)) if ends else _NOTHING
-
-
-def _last_name(node: Any) -> str:
-    while hasattr(node, "func"):
-        node = node.func
-    return str(getattr(node, "attr", None) or getattr(node, "id", ""))
 
 
 def _method(code: Code, name: str) -> Code | None:
