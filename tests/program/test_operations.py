@@ -76,6 +76,20 @@ z: away.Kind = away.f()
     ),
     (
         """
+def f():
+    n = 0
+    while n < 5:
+        n += 1
+        if n < 2:
+            continue
+        return "within"
+    return "behind"
+x = f()
+""",
+        {"x": "'within'"},
+    ),
+    (
+        """
 given = {"a": 1, "b": 2}
 match given:
     case {"a": x, **others}:
