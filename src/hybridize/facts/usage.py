@@ -132,7 +132,9 @@ class Used:
         """The project's methods of a name, where one of too many objects is called by it and none has effects."""
         if target.why is not Why.SUMMARIZED:
             return ""
-        names = {each.name for each in _called(frame, effect.position) if isinstance(each, ir.Attr)}
+        index = index_of(frame.code)
+        made = [index.source(call.function) for call in index.calls.get(effect.position, ())]
+        names = {each.name for each in made if isinstance(each, ir.Attr)}
         found = [each for name in names for each in self._methods.get(name, ())]
         if len(names) != 1 or not found or not all(map(self._quiet, found)):
             return ""
@@ -140,21 +142,23 @@ class Used:
 
     def _is_trained_beside(self, frame: Frame, position: int) -> bool:
         """Whether what is called is a captured variable whose trainable variables another nested function asks for."""
-        names = {each.name if isinstance(each, ir.Cell) else "" for each in _called(frame, position)}
+        index = index_of(frame.code)
+        made = [index.source(call.function) for call in index.calls.get(position, ())]
+        names = {each.name if isinstance(each, ir.Cell) else "" for each in made}
         beside = self._nested.get(frame.code.parent, ()) if names and "" not in names else ()
         return any(names <= _asks_for_variables(code, frame.code.parent) for code in beside)
 
     def _is_trained_field(self, frame: Frame, position: int) -> bool:
         """Whether what is called is a field, or a method of one, whose trainable variables another method asks for."""
-        made = _called(frame, position)
+        index = index_of(frame.code)
+        made = [index.source(call.function) for call in index.calls.get(position, ())]
         fields = self._trained.get(frame.code.parent) or set[str]()
         if not fields or not made:
             return False
         for read in made:
             if not isinstance(read, ir.Attr):
                 return False
-            owner = _field(frame.code, index_of(frame.code).source(read.owner))
-            method = owner in fields and _runs_in_graphs(read.name)
+            method = _field(frame.code, index.source(read.owner)) in fields and _runs_in_graphs(read.name)
             if not method and _field(frame.code, read) not in fields:
                 return False
         return True
@@ -235,15 +239,10 @@ def _is_type(frame: Frame, call: ir.Call) -> bool:
     return any(isinstance(o, Lib) and o.name == "builtins.type" for o in frame.vals[call.function] or ())
 
 
-def _called(frame: Frame, position: int) -> list[Instr | None]:
-    """What makes that which is called at a position."""
-    index = index_of(frame.code)
-    return [index.source(call.function) for call in index.calls.get(position, ())]
-
-
 def _of_method(frame: Frame, position: int) -> str:
     """What an object is that has a method of such a name: a graph may call each of these."""
-    index, made = index_of(frame.code), _called(frame, position)
+    index = index_of(frame.code)
+    made = [index.source(call.function) for call in index.calls.get(position, ())]
     names = {each.name if isinstance(each, ir.Attr) else "" for each in made}
     if names and names <= _MEASURED:
         measured = {_named(index, read.owner) for each in COMPUTING[_METRIC] for read in index.attributes.get(each, ())}
