@@ -15,7 +15,7 @@ from hybridize import api
 from hybridize.config import Config
 from hybridize.deciding import Deciding
 from hybridize.domain.objects import literal, tensor
-from hybridize.domain.session import Session, Table
+from hybridize.domain.session import Session, Table, begin_solution, cached, solved
 from hybridize.facts.symbolic import Symbolic
 from hybridize.flow.solve import FlowOptions, Solver
 from hybridize.program.build import build_program
@@ -147,8 +147,22 @@ def test_an_analysis_leaves_nothing_behind(tmp_path: Path) -> None:
     with session.active():
         assert table.here() == {"x": 1}
         assert tensor("dense", "float32", (3, 4099)) is inner
-        table.forget()
-        assert not table.here()
+
+
+def test_what_rests_on_a_solution_goes_when_another_one_begins() -> None:
+    asked: list[str] = []
+    kept, read = cached(asked.append), solved(asked.append)
+    noted = Table[str, int](solved=True)
+    with Session().active():
+        for _ in range(2):
+            kept("code")
+            read("frame")
+            noted.here()["x"] = 1
+        begin_solution()
+        assert not noted.here()
+        kept("code")
+        read("frame")
+    assert asked == ["code", "frame", "frame"]
 
 
 def test_what_gives_values_is_not_kept_by_functools() -> None:

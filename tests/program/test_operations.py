@@ -13,7 +13,7 @@ from hybridize.domain.objects import BOTTOM, Heap, show
 from hybridize.facts.symbolic import Symbolic, parameters_of
 from hybridize.flow.solve import FlowOptions, Solution, Solver
 from hybridize.flow.transfer.table import HANDLERS
-from hybridize.program import instruction, ir
+from hybridize.program import branching, instruction, ir
 from hybridize.program.build import build_program
 from hybridize.program.code import Code
 from hybridize.program.index import index_of, instructions
@@ -73,6 +73,30 @@ y: tf.Tensor = (1, 2)
 z: away.Kind = away.f()
 """,
         {"x": "dense:?[?]", "y": "(1, 2)", "z": "?(the result of `away.f`)"},
+    ),
+    (
+        """
+def f():
+    n = 0
+    while n < 5:
+        n += 1
+        if n < 2:
+            continue
+        return "within"
+    return "behind"
+x = f()
+""",
+        {"x": "'within'"},
+    ),
+    (
+        """
+given = {"a": 1, "b": 2}
+match given:
+    case {"a": x, **others}:
+        others["c"] = 3
+        y = others["b"]
+""",
+        {"x": "1", "y": "2", "given": "<dict at 2>", "others": "<dict at 4>"},
     ),
 ]
 #: What becomes symbolic by operations: bodies of `def f(p, q)`, each with the parameters that the result is made of.
@@ -176,7 +200,7 @@ def test_every_operation_has_a_transfer_function() -> None:
 
 def test_every_role_is_known() -> None:
     """What no table knows would be read, written and walked by nobody, silently; fields of other types are data."""
-    texts = [Path(str(module.__file__)).read_text(encoding="utf-8") for module in (instruction, ir)]
+    texts = [Path(str(module.__file__)).read_text(encoding="utf-8") for module in (instruction, branching, ir)]
     declared = {name for text in texts for name in re.findall(r"^(\w+): TypeAlias", text, re.MULTILINE)}
     assert {"Slot", "Starred", "Block", "Joins"} <= declared
     used = {role for each in (*OPERATIONS, ir.Handler) for role in roles(each).values()}

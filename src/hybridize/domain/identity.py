@@ -77,6 +77,16 @@ class Obj(float):
         return False
 
 
+class Lasting(Obj):
+    """What names nothing of a program."""
+
+    __slots__ = ()
+
+    @property
+    def is_lasting(self) -> bool:
+        return True
+
+
 def _digest(part: object) -> int:
     """A number that follows from what a part of a name says, in every process the same."""
     kind = type(part)

@@ -15,14 +15,14 @@ from hybridize.domain.fields import EVERY as EVERY
 from hybridize.domain.fields import REST as REST
 from hybridize.domain.fields import Cell as Cell
 from hybridize.domain.fields import Heap as Heap
-from hybridize.domain.identity import HERE, intern_obj
+from hybridize.domain.identity import HERE, Lasting, intern_obj
 from hybridize.domain.identity import Obj as Obj
 from hybridize.domain.identity import Value as Value
 from hybridize.domain.tensors import Shape
 from hybridize.domain.unknowns import Why
 
 
-class Lit(Obj):
+class Lit(Lasting):
     """A Python constant: `kind` is its type's name, `const` the constant itself.
 
     `varies`: it is one of the values that a place of the program takes in turn (the counter of a loop that is followed
@@ -37,15 +37,11 @@ class Lit(Obj):
         self.const = const
         self.varies = varies
 
-    @property
-    def is_lasting(self) -> bool:
-        return True
-
     def __repr__(self) -> str:
         return repr(self.const)
 
 
-class Prim(Obj):
+class Prim(Lasting):
     """A Python primitive of known type and unknown value. `varies`: it takes many values in a run (a loop counter).
 
     `likely` is the int that it is unless somebody says otherwise (an option of a command line); only estimates ask.
@@ -59,15 +55,11 @@ class Prim(Obj):
         self.varies = varies
         self.likely = likely
 
-    @property
-    def is_lasting(self) -> bool:
-        return True
-
     def __repr__(self) -> str:
         return f"<{self.kind}{'*' if self.varies else ''}>"
 
 
-class Tensor(Obj):
+class Tensor(Lasting):
     """A tensor or tensor-like: `content` holds the dims of a shape vector whose elements are known."""
 
     __slots__ = ("content", "dtype", "kind", "shape")
@@ -78,10 +70,6 @@ class Tensor(Obj):
         self.dtype = dtype
         self.shape = shape
         self.content = content
-
-    @property
-    def is_lasting(self) -> bool:
-        return True
 
     def __repr__(self) -> str:
         dims = "?" if self.shape is None else ",".join(str(d) if d >= 0 else "?" for d in self.shape)
@@ -291,7 +279,7 @@ class Mod(Heap):
         return f"<module {self.name}>"
 
 
-class Lib(Obj):
+class Lib(Lasting):
     """A name of a library: a module, function, class or constant, by its canonical name."""
 
     __slots__ = ("name",)
@@ -299,10 +287,6 @@ class Lib(Obj):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
-
-    @property
-    def is_lasting(self) -> bool:
-        return True
 
     def __repr__(self) -> str:
         return self.name
@@ -342,7 +326,7 @@ class Wrapper(Obj):
         return f"{self.kind}({show(self.inner)})"
 
 
-class Unknown(Obj):
+class Unknown(Lasting):
     """A value that the analysis does not know, and why: in a sentence, which names it, and as code asks it.
 
     Attributes:
@@ -366,10 +350,6 @@ class Unknown(Obj):
             return self.value
         said = f"{what} of {self.reason}"
         return unknown(said, self.why, what, result_of=self.result_of, field_of=self.field_of).value
-
-    @property
-    def is_lasting(self) -> bool:
-        return True
 
     def __repr__(self) -> str:
         return f"?({self.reason})"
@@ -470,7 +450,7 @@ def _cut_part(part: Any) -> Any:
         return _cut(part)
     if isinstance(part, tuple):
         return tuple(map(_cut_part, part))
-    return _TOO_DEEP if isinstance(part, (Tup, Stream, Wrapper, Bound)) else part
+    return _TOO_DEEP if isinstance(part, _NESTED) else part
 
 
 def unknown(

@@ -29,15 +29,17 @@ P = ParamSpec("P")
 
 
 class Table(Generic[K, V]):
-    """A table of a module, of which each session has its own: what was found out of code or values, to be kept."""
+    """A table of a module, of which each session has its own: what was noted of code or values, to be kept.
+
+    `solved`: what it holds rests on one solution, and goes when another one of the same program begins.
+    """
+
+    def __init__(self, *, solved: bool = False) -> None:
+        self.solved = solved
 
     def here(self) -> dict[K, V]:
         """That of the session in force."""
         return _tables[self]
-
-    def forget(self) -> None:
-        """Empties it: another solution of the same program begins."""
-        _tables.pop(self, None)
 
 
 _tables: defaultdict[Table[Any, Any], dict[Any, Any]] = defaultdict(dict)
@@ -59,10 +61,23 @@ def imported(module: str) -> ModuleType:
             names.add(islice(_BASE.objects.items(), known, None))
 
 
-def cached(function: Callable[P, V]) -> Callable[P, V]:
-    """`functools.cache` for what gives values: each session keeps its own results."""
-    table = Table[Any, V]()
+def begin_solution() -> None:
+    """Empties what rests on a solution: another one of the same program begins."""
+    for table in [each for each in _tables if each.solved]:
+        del _tables[table]
 
+
+def cached(function: Callable[P, V]) -> Callable[P, V]:
+    """`functools.cache` for what is found out of code or values: each session keeps its own results."""
+    return _kept(function, Table())
+
+
+def solved(function: Callable[P, V]) -> Callable[P, V]:
+    """`cached` for what is read off frames, or what cells hold: the results are those of one solution."""
+    return _kept(function, Table(solved=True))
+
+
+def _kept(function: Callable[P, V], table: Table[Any, V]) -> Callable[P, V]:
     @wraps(function)
     def look(*args: P.args, **kwargs: P.kwargs) -> V:
         noted = table.here()

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from hybridize.domain.objects import Inst
+from hybridize.domain.session import begin_solution
 from hybridize.facts.callgraph import Coverage
 from hybridize.facts.computation import Computation, hazards
 from hybridize.facts.dependants import exported, used_as_tensor
 from hybridize.facts.effects import SideEffects, Vouched, nobody
 from hybridize.facts.extents import Extents
-from hybridize.facts.growing import GROWN
-from hybridize.facts.guards import CACHED, PLAIN, REGIONS, WRITTEN
+from hybridize.facts.guards import CACHED
 from hybridize.facts.likely import Likely
 from hybridize.facts.looking import Looker
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, FunctionKind, Hazard, Mode, Ternary, Told
 from hybridize.facts.modes import hybridization
-from hybridize.facts.origins import CALLEES, PASSED
 from hybridize.facts.parameters import Parameters
-from hybridize.facts.pruned import CONDITIONS
 from hybridize.facts.recursion import recursion
-from hybridize.facts.undone import UNDONE
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.flow.solve import Solution
@@ -42,8 +39,7 @@ class Collector:
     """Facts of functions over one solution."""
 
     def __init__(self, solution: Solution, options: FactOptions, vouched: Vouched = nobody) -> None:
-        for table in (CALLEES, CONDITIONS, UNDONE, REGIONS, PLAIN, WRITTEN, CACHED, GROWN, PASSED):
-            table.forget()
+        begin_solution()
         CACHED.here().update(solution.world.cached)
         self.solution = solution
         self.options = options

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from hybridize.domain.objects import NONE, Container, Lib, Lit, Prim, Tensor, Value
-from hybridize.domain.session import Table
+from hybridize.domain.session import solved
 from hybridize.domain.words import APPENDS
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.evidence import tells
@@ -26,10 +26,9 @@ _FAR: Final = 12
 _CALLS: Final = 3
 _DEQUE: Final = "collections.deque"
 _WHILE: Final = "tf.while_loop"
+
+
 #: What is known of arguments: the caller, the place, the slot, and through how many more calls it is followed.
-GROWN: Final = Table[tuple[Frame, int, int, int], Evidence | None]()
-
-
 def is_growing_dim(frame: Frame, slot: int) -> bool:
     """Whether a slot holds `x.shape[i]` of a variable that a loop binds to a longer tensor."""
     index = index_of(frame.code)
@@ -45,16 +44,9 @@ def is_growing_dim(frame: Frame, slot: int) -> bool:
     return any(True for _ in _lengthenings(frame, [slot for _, slot in tensor.incoming]))
 
 
+@solved  # who calls many functions is asked by each
 def grown_argument(caller: Frame, pos: int, slot: int, depth: int = _CALLS) -> Evidence | None:
     """Where a loop around a call makes longer what a slot of the caller passes; None where that is not seen."""
-    known = GROWN.here()  # who calls many functions is asked by each
-    key = caller, pos, slot, depth
-    if key not in known:
-        known[key] = _grown(caller, pos, slot, depth)
-    return known[key]
-
-
-def _grown(caller: Frame, pos: int, slot: int, depth: int) -> Evidence | None:
     index = index_of(caller.code)
     loops = index.of(ir.Loop)
     around = [loops[number] for number in index.loops.get(pos, ())]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Cell, Container, Lit, Obj, Prim, Tensor, Tup, Unknown, Value
-from hybridize.domain.session import Table
+from hybridize.domain.session import Table, cached, solved
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.latched import acting, assigns
 from hybridize.facts.origins import definitions
@@ -69,16 +69,13 @@ class Region:
     _written: frozenset[str] | None = None
 
 
-REGIONS: Final = Table[Code, dict[int, tuple[Region, ...]]]()
-PLAIN: Final = Table[tuple[Value, int], bool]()  # of `holds_plain_tensor`
-WRITTEN: Final = Table[Code, frozenset[str]]()
 #: The functions that `functools` keeps the results of.
-CACHED: Final = Table[Code, None]()
+CACHED: Final = Table[Code, None](solved=True)
 
 
 def is_cached(code: Code) -> bool:
     """Whether a decorator, or a call that `functools` is given the function by, keeps its results."""
-    return is_applied(code) or any(_last_name(d) in _CACHES for d in code.decorators)
+    return is_applied(code) or any(last_name(d) in _CACHES for d in code.decorators)
 
 
 def is_applied(code: Code) -> bool:
@@ -86,7 +83,8 @@ def is_applied(code: Code) -> bool:
     return code in CACHED.here()
 
 
-def _last_name(node: Any) -> str:
+def last_name(node: Any) -> str:
+    """The last name of a decorator, whatever it is called with."""
     while hasattr(node, "func"):
         node = node.func
     return str(getattr(node, "attr", None) or getattr(node, "id", ""))
@@ -148,22 +146,9 @@ def parts(obj: Obj) -> list[Value]:
     return [cell.value for cell in cells]
 
 
+@solved
 def holds_plain_tensor(value: Value, depth: int = _DEPTH) -> bool:
     """Whether a value is or holds a tensor that is no variable: storing a variable stores no value."""
-    key = (value, depth)
-    noted = PLAIN.here()
-    found = noted.get(key)
-    if found is None:
-        found = noted[key] = _holds(value, depth)
-    return found
-
-
-def may_hold_tensor(value: Value) -> bool:
-    """Whether a value is or holds such a tensor, or is something unknown: a call's result may be one of the trace."""
-    return holds_plain_tensor(value) or any(isinstance(obj, Unknown) for obj in value)
-
-
-def _holds(value: Value, depth: int) -> bool:
     for obj in value:
         if isinstance(obj, Tensor):
             if obj.kind not in (VARIABLE, NDARRAY):
@@ -175,17 +160,20 @@ def _holds(value: Value, depth: int) -> bool:
     return False
 
 
+def may_hold_tensor(value: Value) -> bool:
+    """Whether a value is or holds such a tensor, or is something unknown: a call's result may be one of the trace."""
+    return holds_plain_tensor(value) or any(isinstance(obj, Unknown) for obj in value)
+
+
 # Regions ----------------------------------------------------------------------------------------------------------
 
 
+@cached
 def regions(code: Code) -> dict[int, tuple[Region, ...]]:
     """The conditions under which each position of a code runs, outermost first."""
-    noted = REGIONS.here()
-    found = noted.get(code)
-    if found is None:
-        found = noted[code] = {}
-        if index_of(code).of(ir.If, ir.Loop) or _has_handlers(code):
-            _walk(code, code.body, (), found)
+    found: dict[int, tuple[Region, ...]] = {}
+    if index_of(code).of(ir.If, ir.Loop) or _has_handlers(code):
+        _walk(code, code.body, (), found)
     return found
 
 
@@ -309,13 +297,10 @@ def _writes(frame: Frame, region: Region) -> set[str]:
     return found
 
 
+@cached
 def _written_by(code: Code) -> frozenset[str]:
     """What a function's own code writes."""
-    noted = WRITTEN.here()
-    found = noted.get(code)
-    if found is None:
-        found = noted[code] = frozenset(_named_by(code, index_of(code).flat))
-    return found
+    return frozenset(_named_by(code, index_of(code).flat))
 
 
 def _named_by(code: Code, block: list[Instr]) -> Iterator[str]:

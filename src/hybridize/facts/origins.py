@@ -25,7 +25,7 @@ from hybridize.domain.objects import (
     Value,
     Wrapper,
 )
-from hybridize.domain.session import Table, cached
+from hybridize.domain.session import cached, solved
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import CHOOSING, MAPPING, STRATEGIES
@@ -55,11 +55,6 @@ VIEWS: Final = frozenset(
     }
     | {"ascontiguousarray", "frombuffer", "as_strided", "sliding_window_view", "asarray_chkfinite", "base"}
 )
-
-
-CALLEES: Final = Table[Frame, dict[int, list[tuple[Frame, How]]]]()
-#: What calls pass: the caller, the place, the callee, the parameter.
-PASSED: Final = Table[tuple[Frame, int, Frame, int], list[int] | None]()
 
 
 def definitions(code: Code) -> dict[int, Instr]:
@@ -97,13 +92,16 @@ def starts_program(frame: Frame, position: int) -> bool:
 
 def callees_at(frame: Frame, position: int) -> list[tuple[Frame, How]]:
     """The frames that a solved frame calls at a position, and how."""
-    noted = CALLEES.here()
-    found = noted.get(frame)
-    if found is None:
-        found = noted[frame] = {}
-        for (pos, callee), how in frame.calls.items():
-            found.setdefault(pos, []).append((callee, how))
-    return found.get(position) or []
+    return _callees(frame).get(position) or []
+
+
+@solved
+def _callees(frame: Frame) -> dict[int, list[tuple[Frame, How]]]:
+    """What a frame calls, by position."""
+    found: dict[int, list[tuple[Frame, How]]] = {}
+    for (pos, callee), how in frame.calls.items():
+        found.setdefault(pos, []).append((callee, how))
+    return found
 
 
 def variable(frame: Frame, instr: ir.Outer | ir.SetOuter) -> Cell | None:
@@ -284,16 +282,9 @@ def _is_copied(frame: Frame, slot: int) -> bool:
     )
 
 
+@solved
 def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int] | None:
     """The slots that a call passes for a parameter; None where that cannot be told. The list is not to be changed."""
-    noted = PASSED.here()
-    key = frame, pos, callee, index
-    if key not in noted:
-        noted[key] = _passed_slots(frame, pos, callee, index)
-    return noted[key]
-
-
-def _passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int] | None:
     calls = calls_at(frame.code, pos)
     if not calls:
         return None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Lit, Unknown, Value
-from hybridize.domain.session import Table
+from hybridize.domain.session import cached
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -42,7 +42,6 @@ class Either:
 Question: TypeAlias = "Asked | Either | bool | None"
 #: A question, and the answer under which the code runs.
 Condition: TypeAlias = "tuple[Question, bool]"
-CONDITIONS: Final = Table[Code, dict[int, tuple[Condition, ...]]]()
 
 
 class Pruned:
@@ -106,14 +105,12 @@ def _truth(value: Value) -> bool | None:
     return found.pop() if len(found) == 1 else None
 
 
+@cached
 def conditions(code: Code) -> dict[int, tuple[Condition, ...]]:
     """The conditions on parameters under which each position of a code runs."""
-    noted = CONDITIONS.here()
-    found = noted.get(code)
-    if found is None:
-        found = noted[code] = {}
-        if code.params and index_of(code).of(ir.If):
-            _walk(code, code.body, (), found)
+    found: dict[int, tuple[Condition, ...]] = {}
+    if code.params and index_of(code).of(ir.If):
+        _walk(code, code.body, (), found)
     return found
 
 

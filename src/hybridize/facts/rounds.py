@@ -142,7 +142,7 @@ class Rounds:
             at = todo.pop()
             slot = index_of(at.frame.code).original(at.slot)
             key = (at.frame, slot, at.path, at.longer is not None)
-            if key in seen or _is_sized(at.frame.vals[slot] or _NOTHING):
+            if key in seen or is_sized(at.frame.vals[slot] or _NOTHING):
                 continue
             seen.add(key)
             here = at.to(slot)
@@ -338,7 +338,7 @@ def _spread(index: Index, slots: Sequence[int]) -> Iterator[int]:
             yield slot
 
 
-def _is_sized(value: Value) -> bool:
+def is_sized(value: Value) -> bool:
     """Whether flow knows all that is in a slot to be of one size: whatever made it, it does not grow."""
     shapes = {o.shape for o in value if isinstance(o, Tensor) and o.kind != RAGGED}
     known = len(shapes) == 1 and all(shape is not None and min(shape, default=0) >= 0 for shape in shapes)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
-from hybridize.domain.session import Table
+from hybridize.domain.session import cached
+from hybridize.facts.guards import last_name
 from hybridize.facts.origins import definitions
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
@@ -38,34 +39,18 @@ class _Write:
     by: object
 
 
-UNDONE: Final = Table[Code, frozenset[int]]()
-
-
+@cached
 def undone(code: Code) -> frozenset[int]:
     """The positions of the changes that a function takes back."""
-    noted = UNDONE.here()
-    found = noted.get(code)
-    if found is None:
-        found = noted[code] = _undone(code)
-    return found
-
-
-def _undone(code: Code) -> frozenset[int]:
     if code.name in (_ENTER, _EXIT):
         pair = [_method(code, name) for name in (_ENTER, _EXIT)]
         return frozenset(_between(pair[0], pair[1])) if pair[0] is not None and pair[1] is not None else _NOTHING
     if not code.is_function or len(code.body) < 2:
         return _NOTHING
-    if code.is_generator and not any(_MANAGER in _last_name(d) for d in code.decorators):
+    if code.is_generator and not any(_MANAGER in last_name(d) for d in code.decorators):
         return _NOTHING
     ends = _ends(code)
     return frozenset(_within(code, ends)) if ends else _NOTHING
-
-
-def _last_name(node: Any) -> str:
-    while hasattr(node, "func"):
-        node = node.func
-    return str(getattr(node, "attr", None) or getattr(node, "id", ""))
 
 
 def _method(code: Code, name: str) -> Code | None:

@@ -19,6 +19,18 @@ _IDENTITY = "HY351"
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+def _described(function: FunctionReport) -> dict[str, object]:
+    """A function for the child."""
+    facts = function.facts
+    return {
+        "id": facts.id,
+        "path": facts.path,
+        "line": facts.line,
+        "qualname": facts.qualname,
+        "reverse": function.decision.action is Action.CONVERT_TO_EAGER,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Conversions:
     """The planned conversions of a project, as the rewrite room would write them.
@@ -33,17 +45,7 @@ class Conversions:
 
     def described(self) -> list[dict[str, object]]:
         """The functions for the child."""
-        return [
-            {
-                "id": f.facts.id,
-                "path": f.facts.path,
-                "line": f.facts.line,
-                "qualname": f.facts.qualname,
-                "reverse": f.decision.action is Action.CONVERT_TO_EAGER,
-                "identity": any(s.code == _IDENTITY for s in f.statuses),
-            }
-            for f in self.functions
-        ]
+        return [{**_described(f), "identity": any(s.code == _IDENTITY for s in f.statuses)} for f in self.functions]
 
 
 def conversions(
@@ -143,16 +145,7 @@ class Texts:
 
     def described(self) -> tuple[dict[str, object], ...]:
         """The functions for the child."""
-        return tuple(
-            {
-                "id": f.facts.id,
-                "path": f.facts.path,
-                "line": f.facts.line,
-                "qualname": f.facts.qualname,
-                "reverse": f.decision.action is Action.CONVERT_TO_EAGER,
-            }
-            for f in self.functions
-        )
+        return tuple(map(_described, self.functions))
 
 
 def texts(

@@ -40,7 +40,6 @@ from hybridize.flow.cells import Cells
 from hybridize.flow.construction import Construction
 from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.functions import FunctionCalls
-from hybridize.flow.heap import join_items
 from hybridize.flow.imports import Imports
 from hybridize.flow.library_calls import MAX_RULES, LibraryCalls
 from hybridize.flow.parts import Parts
@@ -238,7 +237,7 @@ class Calls:
                     for c in obj.inner
                     if isinstance(c, Class)
                 ]
-                return self._join_column(made)
+                return join_all(made)
             case "decorator":
                 # A configured decorator (`tf.function(jit_compile=True)`): calling it applies it.
                 name, options = obj.extra
@@ -323,7 +322,7 @@ class Calls:
             outer = [list(o.items) if isinstance(o, Tup) else [o.value] for o in value]
             upstream = outer[0] if len(outer) == 1 else [value]
             if gradient and all(isinstance(o, Tensor) for item in upstream for o in item):
-                dense = [join_items(tuple(tensor(DENSE, o.dtype, o.shape).value for o in i)) for i in upstream]  # type: ignore[attr-defined]
+                dense = [join_all(tuple(tensor(DENSE, o.dtype, o.shape).value for o in i)) for i in upstream]  # type: ignore[attr-defined]
                 self.call_value(frame, pos, gradient, dense, {}, How.CALLBACK)
         return found
 
@@ -344,7 +343,7 @@ class Calls:
             lengths = [self._spread_one(frame, obj) for obj in value]
             known = [items for items in lengths if items is not None]
             if len(known) == len(lengths) and known and len({len(items) for items in known}) == 1:
-                return [self._join_column(list(column)) for column in zip(*known, strict=True)]
+                return [join_all(column) for column in zip(*known, strict=True)]
             return None
         (obj,) = value
         if isinstance(obj, Container) and obj.kind == "generator":
@@ -359,13 +358,6 @@ class Calls:
         if isinstance(obj, Stream) and isinstance(obj.element, frozenset) and obj.kind == "items":
             return None
         return None
-
-    @staticmethod
-    def _join_column(column: list[Value]) -> Value:
-        result = BOTTOM
-        for value in column:
-            result = join(result, value)
-        return result
 
     def spread_mapping(self, frame: Frame, value: Value, kwargs: dict[str, Value], pos: int) -> None:
         """Adds `**value` to keyword arguments; what is not known by name goes under `**`."""

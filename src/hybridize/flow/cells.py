@@ -142,24 +142,14 @@ class Cells:
             obj.cls.derives_container = any(n in _CONTAINERS for n in registry.mro_names(obj))
         return self.backing(obj, "dict") if obj.cls.derives_container else None
 
-    def twin(self, frame: Frame, pos: int, source: Inst, tag: str) -> Inst:
-        """The instance that copying another makes at a site; its fields are left to the caller."""
-        key = self.world.site(source.cls, frame, pos, tag)
-        found = self.world.allocated.get(key)
-        if found is None:
-            found = self.world.allocated[key] = Inst(source.cls, (frame.code, pos), uid_of(key, frame))
-            self.note_instance(source.cls, found)
-        assert isinstance(found, Inst)
-        return found
-
     def note_instance(self, cls: Class, inst: Inst) -> None:
         """Remembers that a class has an instance."""
         self.world.instances.setdefault(cls, []).append(inst)
         self.wake(cls.absent(INSTANCES).readers)
 
-    def made_instance(self, frame: Frame, pos: int, cls: Class) -> Inst:
+    def made_instance(self, frame: Frame, pos: int, cls: Class, tag: str = "instance") -> Inst:
         """The instance of a project class that a site allocates in a frame, not initialized."""
-        key = self.world.site(cls, frame, pos, "instance")
+        key = self.world.site(cls, frame, pos, tag)
         found = self.world.allocated.get(key)
         if found is None:
             found = self.world.allocated[key] = Inst(cls, (frame.code, pos), uid_of(key, frame))

@@ -24,7 +24,7 @@ from hybridize.domain.objects import (
     Value,
     Wrapper,
 )
-from hybridize.domain.session import Table
+from hybridize.domain.session import cached
 from hybridize.flow.frames import Frame
 from hybridize.flow.handed import returned_parameters
 from hybridize.program.ir import Code
@@ -107,16 +107,10 @@ def _receiver(value: Value) -> Value | None:
     return value
 
 
-_KINDS: Final = Table[Value, Any]()
-
-
+@cached
 def kinds(value: Value) -> Any:
     """What a value is at the second level of contexts: shapes, dtypes and most constants are dropped."""
-    noted = _KINDS.here()
-    found = noted.get(value)
-    if found is None:
-        found = noted[value] = frozenset([_kind(obj) for obj in value])
-    return found
+    return frozenset([_kind(obj) for obj in value])
 
 
 def _kind(obj: Obj) -> Any:

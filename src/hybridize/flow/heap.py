@@ -107,7 +107,7 @@ class HeapAccess:
                 return unknown("an item of an object", Why.PART).value
             case Wrapper(kind="namespace"):
                 names = [key.const for key in index if isinstance(key, Lit) and isinstance(key.const, str)]
-                found = join_items(tuple(self.attributes.get_attr(frame, obj.extra[0], name, pos) for name in names))
+                found = join_all(tuple(self.attributes.get_attr(frame, obj.extra[0], name, pos) for name in names))
                 if len(names) == len(index):
                     return found
                 return join(found, join(models_in(self.engine, frame, obj.extra[0]), obj.inner))
@@ -115,7 +115,7 @@ class HeapAccess:
                 keys = named(index)
                 if keys is None:
                     return members_of(self.engine, frame, obj, pos)
-                return join_items(tuple(item_of(self.engine, frame, obj, key, pos) for key in keys))
+                return join_all(tuple(item_of(self.engine, frame, obj, key, pos) for key in keys))
             case Lib() if obj.name.startswith("np."):
                 return operator_item(Call(self.engine, frame, pos, "getitem", [index], {}, obj))
             case Lib() | Class():
@@ -136,10 +136,10 @@ class HeapAccess:
                 case Wrapper(kind="slice"):
                     bounds = constant_slice(key)
                     if bounds is None:
-                        return join_items(items)
+                        return join_all(items)
                     result = join(result, tup(items[bounds], obj.kind).value)
                 case _:
-                    return join_items(items) or unknown("an item of an empty tuple", Why.PART).value
+                    return join_all(items) or unknown("an item of an empty tuple", Why.PART).value
         return result
 
     def _container_item(self, frame: Frame, obj: Container, index: Value, pos: int) -> Value:
@@ -278,7 +278,7 @@ class HeapAccess:
             case Tup():
                 if obj.kind in ONE_SHOT:
                     frame.effect("iterator", obj, obj.kind, pos)
-                return join_items(obj.items)
+                return join_all(obj.items)
             case Container():
                 if obj.kind in ONE_SHOT:
                     frame.effect("iterator", obj, obj.kind, pos)
@@ -291,7 +291,7 @@ class HeapAccess:
                     made = self.library.apply_rule(
                         arrive[1].rule, Call(self.engine, frame, pos, f"{obj.kind}.__iter__", [], {}, obj)
                     )
-                    return join_items(tuple(o.element for o in made if isinstance(o, Stream)))
+                    return join_all(tuple(o.element for o in made if isinstance(o, Stream)))
                 return obj.element
             case LibInst() if registry.method_spec(obj.cls, "__next__") is not None:
                 frame.effect("iterator", obj, obj.cls, pos)
@@ -360,11 +360,3 @@ def constant_slice(key: Wrapper) -> slice | None:
             return None
         parts.append(obj.const)
     return slice(*parts)
-
-
-def join_items(items: tuple[Value, ...]) -> Value:
-    """The join of the items of a tuple."""
-    result = BOTTOM
-    for item in items:
-        result = join(result, item)
-    return result

@@ -49,12 +49,7 @@ def follow(engine: Engine, frame: Frame, loop: ir.Loop, items: list[Value]) -> b
     vals, edges = frame.vals, frame.edges
     edges[loop.entry] = 1
     engine.execute(frame, loop.test)
-    union = bytearray(edges)
-    for edge in index_of(frame.code).inner_edges(loop):
-        edges[edge] = 0  # set by an earlier run of the frame: each turn sets its own
-    before = bytes(edges)
-    slots = index_of(frame.code).assigned(loop)
-    seen: list[Any] = [None] * len(slots)
+    turns = _Turns(frame, loop)
     outer = frame.turn
     fills = _filled(engine, frame, loop, len(items))
     body = loop.body if fills is None else loop.body[:-1]
@@ -65,7 +60,7 @@ def follow(engine: Engine, frame: Frame, loop: ir.Loop, items: list[Value]) -> b
             _begin_turn(frame, loop, turn)
             if turn == len(items):
                 break
-            edges[:] = before
+            edges[:] = turns.before
             vals[loop.test[-1].target] = items[turn]
             frame.turn = (*outer, turn)
             falls = engine.execute(frame, body)
@@ -73,24 +68,49 @@ def follow(engine: Engine, frame: Frame, loop: ir.Loop, items: list[Value]) -> b
                 edges[loop.back] = 1
             if fills is not None:
                 _fill(engine, frame, fills, start + turn, loop.body[-1])
-            for i, flag in enumerate(edges):
-                union[i] |= flag
-            for i, slot in enumerate(slots):
-                seen[i] = join(seen[i] or BOTTOM, vals[slot] or BOTTOM)
-            if not falls and not any(edges[edge] for edge in loop.continues):
-                edges[:] = union
+            if not turns.goes_on(falls):
+                edges[:] = turns.union
                 return False  # this turn returns or raises
     finally:
         engine.cells.turns //= len(items)
         frame.turn = outer
         _count_filled(engine, frame, loop, None if fills is None else len(items))
-    for slot, value in zip(slots, seen, strict=True):
+    for slot, value in zip(turns.slots, turns.seen, strict=True):
         vals[slot] = value  # whoever looks at the loop sees all turns
     vals[loop.test[-1].target] = join_all(items)
-    edges[:] = union
-    edges[loop.exhausted] = 1
+    edges[:] = turns.union
+    return _exhausted(engine, frame, loop)
+
+
+class _Turns:
+    """What the turns of a loop have left so far: the edges that they took, the values that were assigned."""
+
+    def __init__(self, frame: Frame, loop: ir.Loop) -> None:
+        self.frame = frame
+        self.loop = loop
+        self.union = bytearray(frame.edges)
+        index = index_of(frame.code)
+        for edge in index.inner_edges(loop):
+            frame.edges[edge] = 0  # set by an earlier run of the frame: each turn sets its own
+        self.before = bytes(frame.edges)
+        self.slots = index.assigned(loop)
+        self.seen: list[Any] = [None] * len(self.slots)
+
+    def goes_on(self, falls: bool) -> bool:
+        """Adds a turn, which came to the end of the body or not: whether another one may follow."""
+        vals, edges = self.frame.vals, self.frame.edges
+        for i, flag in enumerate(edges):
+            self.union[i] |= flag
+        for i, slot in enumerate(self.slots):
+            self.seen[i] = join(self.seen[i] or BOTTOM, vals[slot] or BOTTOM)
+        return falls or any(edges[edge] for edge in self.loop.continues)
+
+
+def _exhausted(engine: Engine, frame: Frame, loop: ir.Loop) -> bool | None:
+    """Leaves a loop at its end: False where its `else` returns or raises."""
+    frame.edges[loop.exhausted] = 1
     if engine.execute(frame, loop.orelse):
-        edges[loop.done] = 1
+        frame.edges[loop.done] = 1
         return None
     return False
 
@@ -123,20 +143,15 @@ def follow_while(engine: Engine, frame: Frame, loop: ir.Loop, pos: int) -> tuple
     """
     vals, edges = frame.vals, frame.edges
     edges[loop.entry] = 1
-    union = bytearray(edges)
-    for edge in index_of(frame.code).inner_edges(loop):
-        edges[edge] = 0
-    before = bytes(edges)
-    slots = index_of(frame.code).assigned(loop)
-    seen: list[Any] = [None] * len(slots)
-    outer, turns = frame.turn, engine.cells.turns
-    ended, falls = False, True
+    turns = _Turns(frame, loop)
+    outer, around = frame.turn, engine.cells.turns
+    ended, goes_on = False, True
     try:
-        for turn in range(MAX_TURNS // turns):
+        for turn in range(MAX_TURNS // around):
             _begin_turn(frame, loop, turn)
             for phi in loop.phis:
                 vals[phi.target] = varying(vals[phi.target])  # another number in each turn
-            edges[:] = before
+            edges[:] = turns.before
             frame.turn = (*outer, turn)
             if not engine.execute(frame, loop.test):
                 break
@@ -146,31 +161,22 @@ def follow_while(engine: Engine, frame: Frame, loop: ir.Loop, pos: int) -> tuple
             if exits:
                 ended = True
                 break
-            engine.cells.turns = turns * (turn + 1)
+            engine.cells.turns = around * (turn + 1)
             falls = engine.execute(frame, loop.body)
             if falls:
                 edges[loop.back] = 1
-            for i, flag in enumerate(edges):
-                union[i] |= flag
-            for i, slot in enumerate(slots):
-                seen[i] = join(seen[i] or BOTTOM, vals[slot] or BOTTOM)
-            if not falls and not any(edges[edge] for edge in loop.continues):
+            goes_on = turns.goes_on(falls)
+            if not goes_on:
                 ended = True
                 break
     finally:
-        engine.cells.turns, frame.turn = turns, outer
-    edges[:] = union
-    for slot, value in zip(slots, seen, strict=True):
+        engine.cells.turns, frame.turn = around, outer
+    edges[:] = turns.union
+    for slot, value in zip(turns.slots, turns.seen, strict=True):
         vals[slot] = join(vals[slot] or BOTTOM, value or BOTTOM)
     if not ended:
         return False, None
-    if not falls and not any(edges[edge] for edge in loop.continues):
-        return True, False  # a turn returns or raises
-    edges[loop.exhausted] = 1
-    if engine.execute(frame, loop.orelse):
-        edges[loop.done] = 1
-        return True, None
-    return True, False
+    return True, _exhausted(engine, frame, loop) if goes_on else False  # a turn returns or raises
 
 
 def _filled(engine: Engine, frame: Frame, loop: ir.Loop, length: int) -> list[Container] | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.lattice import join, varying
+from hybridize.domain.lattice import join, join_all, varying
 from hybridize.domain.objects import (
     BOOL_V,
     BOTTOM,
@@ -120,14 +120,6 @@ def binary(engine: EngineApi, frame: Any, op: str, a: Value, b: Value, pos: int)
     for x in a:
         for y in b:
             result = join(result, _binary(engine, frame, op, x, y, pos))
-    return result
-
-
-def join_items(items: tuple[Value, ...]) -> Value:
-    """The join of the items of a tuple."""
-    result = BOTTOM
-    for item in items:
-        result = join(result, item)
     return result
 
 
@@ -451,7 +443,7 @@ def _contains(engine: EngineApi, frame: Any, wanted: Value, y: Obj, pos: int) ->
         if isinstance(y, Container) and y.kind in ("dict", "set", "frozenset"):
             look_up(engine, frame, wanted, pos)
         else:
-            members = engine.heap.values_of(frame, y) if isinstance(y, Container) else join_items(y.items)
+            members = engine.heap.values_of(frame, y) if isinstance(y, Container) else join_all(y.items)
             equal(engine, frame, wanted, members, pos)
     if getattr(y, "kind", "") in ("generator", "iterator", "zip", "map", "filter", "enumerate", "reversed"):
         engine.heap.elements(frame, y.value, pos)  # looking into an iterator uses it up

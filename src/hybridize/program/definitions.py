@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
 
 from hybridize.program import ir
 from hybridize.program.builder import position
@@ -12,6 +12,8 @@ from hybridize.program.code import CodeKind, Param, ParamKind
 from hybridize.program.overwritten import overwritten_fields, overwritten_names
 from hybridize.program.scope_lowering import Lowering
 from hybridize.program.scopes import FunctionNode
+
+_Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def parameters(low: Lowering, args: ast.arguments) -> tuple[Param, ...]:
@@ -30,6 +32,13 @@ def parameters(low: Lowering, args: ast.arguments) -> tuple[Param, ...]:
 def _function_definition(low: Lowering, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     decorators = [low.expr(d) for d in node.decorator_list]
     slot = make_function(low, node, node.name)
+    _bind(low, node, slot, decorators)
+
+
+def _bind(
+    low: Lowering, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, slot: int, decorators: Sequence[int]
+) -> None:
+    """Binds the name of a definition to what its decorators make of it."""
     for expression, decorator in zip(reversed(node.decorator_list), reversed(decorators), strict=True):
         dst = low.slot()
         low.emit(ir.Call(position(expression), dst, decorator, ((slot, False),), ()))
@@ -86,11 +95,7 @@ def _class_definition(low: Lowering, node: ast.ClassDef) -> None:
     inner.finish()
     slot = low.slot()
     low.emit(ir.Class(position(node), slot, code, bases, keywords))
-    for expression, decorator in zip(reversed(node.decorator_list), reversed(decorators), strict=True):
-        dst = low.slot()
-        low.emit(ir.Call(position(expression), dst, decorator, ((slot, False),), ()))
-        slot = dst
-    low.store(node.name, slot, position(node))
+    _bind(low, node, slot, decorators)
 
 
 def _is_abstract(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -4,6 +4,7 @@ A function is a tree of blocks; a block is a tuple of instructions; each operati
 their type what they are to it (`Slot`: an operand, `Target`: the slot that it writes ...). That is its only definition:
 what it reads and writes, its blocks, edges and its printed form follow from the fields (`program.operands`). Readers
 ask `isinstance(made, ir.Call)`, or for what is alike (`ir.Sequence`: `program.instruction`), and then read fields.
+What holds blocks or leads along edges stands in `program.branching`.
 
 Every version of a local variable has a slot of its own, joined by `Phi`: locals are flow-sensitive without any copies.
 """
@@ -13,6 +14,13 @@ from __future__ import annotations
 import ast
 from typing import Final, TypeAlias
 
+from hybridize.program.branching import Handler as Handler
+from hybridize.program.branching import If as If
+from hybridize.program.branching import Joins as Joins
+from hybridize.program.branching import Jump as Jump
+from hybridize.program.branching import Loop as Loop
+from hybridize.program.branching import Phi as Phi
+from hybridize.program.branching import Try as Try
 from hybridize.program.code import Code as Code
 from hybridize.program.instruction import ALWAYS as ALWAYS
 from hybridize.program.instruction import NO_SLOT as NO_SLOT
@@ -21,11 +29,10 @@ from hybridize.program.instruction import Block as Block
 from hybridize.program.instruction import Change as Change
 from hybridize.program.instruction import Computed as Computed
 from hybridize.program.instruction import Copy as Copy
+from hybridize.program.instruction import ElementChange as ElementChange
+from hybridize.program.instruction import Ending as Ending
 from hybridize.program.instruction import (
-    Edge,
-    Edges,
     Entries,
-    Incoming,
     Keyed,
     Mention,
     Named,
@@ -36,8 +43,6 @@ from hybridize.program.instruction import (
     ValueInstr,
     record,
 )
-from hybridize.program.instruction import ElementChange as ElementChange
-from hybridize.program.instruction import Ending as Ending
 from hybridize.program.instruction import Fill as Fill
 from hybridize.program.instruction import Instr as Instr
 from hybridize.program.instruction import Load as Load
@@ -54,8 +59,6 @@ from hybridize.program.instruction import Unbinding as Unbinding
 
 #: What a pattern asks for: kind, number of elements, whether there may be more.
 Shape: TypeAlias = tuple[str, int, bool]
-Joins: TypeAlias = "tuple[Phi, ...]"
-Handlers: TypeAlias = "tuple[Handler, ...]"
 
 
 # Names ----------------------------------------------------------------------------------------------------------------
@@ -340,13 +343,6 @@ class Class(Opaque):
 
 
 @record
-class Phi(Passing):
-    """Joins versions of a variable: those whose edge was executed (`ALWAYS`: any path may bring it)."""
-
-    incoming: Incoming
-
-
-@record
 class Refine(Copy):
     """A value where a test holds, or not; `kind`: "truth", "none", "callable", "isinstance" or a pattern's "shape"."""
 
@@ -416,73 +412,6 @@ class Assert(Instr):
     """`assert condition`"""
 
     condition: Slot
-
-
-@record
-class Jump(Ending):
-    """`break` and `continue`."""
-
-    edge: Edge
-
-
-@record
-class If(Instr):
-    """Branches; each edge counts where its block is left at the end."""
-
-    condition: Slot
-    then: Block
-    orelse: Block
-    then_edge: Edge
-    else_edge: Edge
-
-
-@record
-class Loop(Instr):
-    """A `for` or `while`. `phis` join the entry edge with back edges; the `test` block ends in slot `condition`.
-
-    A `for` loop has `condition` NO_SLOT: it may end at any time; its test block fetches the next element.
-    """
-
-    phis: Joins
-    test: Block
-    condition: Slot
-    body: Block
-    orelse: Block
-    entry: Edge
-    back: Edge
-    exhausted: Edge
-    done: Edge
-    is_for: bool
-    iterable: Slot = NO_SLOT
-    breaks: Edges = ()
-    continues: Edges = ()
-    fills: Mention = NO_SLOT  # the list that a comprehension gives one element in each turn, by the last instruction
-    nests: bool = False  # a loop inside this one does so
-    within: bool = False  # this one stands in another of the same comprehension
-
-
-@record
-class Handler:
-    """An `except` clause: its phis join what the body may have assigned before the exception."""
-
-    phis: Joins
-    catches: Block
-    type_slot: Slot
-    caught: Mention  # where the exception arrives
-    body: Block
-    fallthrough: Edge
-
-
-@record
-class Try(Instr):
-    """A `try` statement."""
-
-    body: Block
-    handlers: Handlers
-    orelse: Block
-    fallthrough: Edge
-    join: Block
-    final: Block
 
 
 @record

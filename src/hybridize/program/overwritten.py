@@ -86,10 +86,9 @@ def _bindings(block: Sequence[ast.stmt], wanted: frozenset[str]) -> dict[str, li
     """The names that a block itself binds more than once, with the statements that do."""
     found: dict[str, list[int]] = {}
     for i, statement in enumerate(block):
-        for target in statement.targets if isinstance(statement, ast.Assign) else ():
-            for each in target.elts if isinstance(target, (ast.Tuple, ast.List)) else (target,):
-                if isinstance(each, ast.Name) and each.id in wanted:
-                    found.setdefault(each.id, []).append(i)
+        for each in _assigned(statement):
+            if isinstance(each, ast.Name) and each.id in wanted:
+                found.setdefault(each.id, []).append(i)
     return {name: places for name, places in found.items() if len(places) > 1}
 
 
@@ -183,10 +182,15 @@ def overwritten_fields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict
 
 
 def _fields_bound(statement: ast.stmt, owner: str) -> Iterator[str]:
+    for each in _assigned(statement):
+        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == owner:
+            yield each.attr
+
+
+def _assigned(statement: ast.stmt) -> Iterator[ast.expr]:
+    """What an assignment binds, the elements of a tuple one by one."""
     for target in statement.targets if isinstance(statement, ast.Assign) else ():
-        for each in target.elts if isinstance(target, (ast.Tuple, ast.List)) else (target,):
-            if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == owner:
-                yield each.attr
+        yield from target.elts if isinstance(target, (ast.Tuple, ast.List)) else (target,)
 
 
 def _is_private(statements: Sequence[ast.stmt], owner: str, name: str) -> bool:

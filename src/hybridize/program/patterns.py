@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hybridize.program import ir
 from hybridize.program.builder import Incoming, position
-from hybridize.program.ir import Block
+from hybridize.program.ir import NO_SLOT, Block
 from hybridize.program.scope_lowering import Lowering
 
 
@@ -117,7 +117,9 @@ def _capture(low: Lowering, pattern: ast.pattern, subject: int) -> None:
                 low.emit(ir.Item(pos, dst, subject, low.expr(key)))
                 _capture(low, value, dst)
             if rest:
-                low.store(rest, subject, pos)
+                others = low.slot()  # a dict of its own: what is done to it is not done to the subject
+                low.emit(ir.Dict(pos, others, ((NO_SLOT, subject),)))
+                low.store(rest, others, pos)
         case ast.MatchClass():
             _class(low, pattern, subject, pos)
 

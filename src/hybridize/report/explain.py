@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from hybridize.decide.model import FunctionReport, Report, Status
+from hybridize.decide.model import Action, FunctionReport, Report, Status
 from hybridize.facts.model import Against, Evidence, Fact, FunctionFacts, Hybridization, ParameterFacts, Ternary
 from hybridize.records import dataclass
 from hybridize.report.hints import bundles
 from hybridize.report.paths import place
 from hybridize.report.style import PLAIN, Style, one_line
-from hybridize.report.summary import ranking
-from hybridize.report.words import (
-    change,
-    compared,
-    grounds,
-    keeping,
-    releases,
-    rests_on,
-    steps,
-    tensor_type,
-    told_by,
-    verdict,
-)
+from hybridize.report.summary import ranking, reasons
+from hybridize.report.words import change, compared, grounds, releases, rests_on, steps, tensor_type, told_by, verdict
 
 #: The facts that a verdict rests on: what they are called, and their fields in `FunctionFacts`.
 FACTS = (
@@ -130,12 +119,12 @@ class _Explainer:
 
     def _because(self, function: FunctionReport) -> Iterator[str]:
         """What a change rests on; of what is kept, the statuses that keep it, and then what else is known."""
-        reasons = keeping(function)
-        if not reasons:
+        kept_by = reasons(function) if function.decision.action is Action.KEEP else ()
+        if not kept_by:
             yield f"  because: {rests_on(function)}"
             return
         passes = f"{function.decision.precondition} passes, but " if function.decision.precondition else ""
-        yield f"  because: {passes}{', '.join(dict.fromkeys(f'{each.code} {each.name}' for each in reasons))}"
+        yield f"  because: {passes}{', '.join(dict.fromkeys(f'{each.code} {each.name}' for each in kept_by))}"
         yield f"  known: {grounds(function)}"
 
     def repairs(self, report: Report, function: FunctionReport) -> Iterator[str]:

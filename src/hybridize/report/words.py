@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from hybridize.decide.model import Action, Confidence, Finding, FunctionReport, Report, Severity, Status
+from hybridize.decide.model import Action, Confidence, Finding, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, TensorType, Ternary, Told
 from hybridize.report.paths import line_of, place
 from hybridize.report.style import one_line
@@ -142,14 +142,6 @@ def rests_on(function: FunctionReport) -> str:
         return grounds(function)
     kept = " passes, left out" if decision.action is Action.KEEP else ""
     return f"{decision.precondition}{kept}: {grounds(function)}"
-
-
-def keeping(function: FunctionReport) -> tuple[Status, ...]:
-    """The statuses that a function stays as it is for: its errors, or all where there is none; none of a change."""
-    if function.decision.action is not Action.KEEP:
-        return ()
-    errors = tuple(status for status in function.statuses if status.severity is Severity.ERROR)
-    return errors or tuple(function.statuses)
 
 
 def told_by(said: Status | Finding) -> tuple[Evidence, ...]:

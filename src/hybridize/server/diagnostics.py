@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lsprotocol import types
 from lsprotocol.types import Diagnostic, DiagnosticSeverity, DiagnosticTag
@@ -15,13 +15,11 @@ from hybridize.records import dataclass
 from hybridize.regex import regex
 from hybridize.report.items import SYNTAX_ERROR, Item
 from hybridize.report.links import help_uri
+from hybridize.server.buffers import Documents
+from hybridize.server.client import Client
 from hybridize.server.positions import Text
 from hybridize.server.projects import Project, State
 from hybridize.server.views import Span, View
-
-if TYPE_CHECKING:
-    from hybridize.server.app import Server
-    from hybridize.server.session import Session
 
 SOURCE: Final = "hybridize"
 _SEVERITIES: Final = {
@@ -51,13 +49,13 @@ class Published:
 class Diagnostics:
     """The diagnostics of all projects, as the client has them."""
 
-    def __init__(self, session: Session, server: Server) -> None:
-        self._session, self._server = session, server
+    def __init__(self, documents: Documents, client: Client) -> None:
+        self._documents, self._client = documents, client
         self._published: dict[Project, dict[str, Published]] = {}
 
     def changed(self, project: Project) -> None:
         """The project has another report, or other documents."""
-        if self._server.pulls:
+        if self._client.pulls:
             return
         found = dict(self.of_project(project))
         told = self._published.setdefault(project, {})
@@ -73,7 +71,7 @@ class Diagnostics:
     def moved(self, project: Project, path: str) -> None:
         """A file has been edited."""
         state, told = project.state, self._published.get(project, {})
-        if self._server.pulls or state is None:
+        if self._client.pulls or state is None:
             return
         for uri, published in self._of_file(state, path):
             last = told.get(uri)
@@ -108,18 +106,18 @@ class Diagnostics:
         for buffer, _ in view.snapshot.buffers.values():
             found.setdefault(buffer.uri, [])
         for item in state.items.get(path, ()):
-            uri, diagnostic = diagnostic_of(item, view, state, related=self._server.shows_related)
+            uri, diagnostic = diagnostic_of(item, view, state, related=self._client.shows_related)
             found.setdefault(uri, []).append(diagnostic)
         for uri, diagnostics in found.items():
             yield uri, Published(self._version(uri), tuple(diagnostics))
 
     def _version(self, uri: str) -> int | None:
-        buffer = self._session.documents.buffers.get(uri)
+        buffer = self._documents.buffers.get(uri)
         return buffer.version if buffer is not None else None
 
     def _tell(self, told: dict[str, Published], uri: str, published: Published) -> None:
         told[uri] = published
-        self._server.text_document_publish_diagnostics(
+        self._client.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri, published.found, published.version)
         )
 

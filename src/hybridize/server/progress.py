@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-if TYPE_CHECKING:
-    from hybridize.server.app import Server
-    from hybridize.server.projects import Project
+from hybridize.server.client import Client
+from hybridize.server.projects import Project
 
 #: Seconds before anything is shown.
 PATIENCE: Final = 0.5
@@ -21,12 +20,12 @@ _NUMBERS = itertools.count(1)
 class Reported:
     """One analysis, as the client shows it; the user may end it there."""
 
-    def __init__(self, server: Server, project: Project) -> None:
-        self._server, self._project = server, project
+    def __init__(self, client: Client, project: Project) -> None:
+        self._client, self._project = client, project
         self._token = f"hybridize/{next(_NUMBERS)}"
         self._asked = self._shown = self._ended = False
         self._last = "starting"
-        self._task = asyncio.get_running_loop().create_task(self._begin()) if server.can_show_progress else None
+        self._task = asyncio.get_running_loop().create_task(self._begin()) if client.can_show_progress else None
 
     def report(self, phase: str, done: int, total: int) -> None:
         """The analysis is in a phase; `total` 0 where nobody knows how much there is."""
@@ -34,22 +33,22 @@ class Reported:
         if self._shown:
             percentage = min(100 * done // total, 100) if total else None
             said = types.WorkDoneProgressReport(message=self._last, percentage=percentage)
-            self._server.work_done_progress.report(self._token, said)
+            self._client.work_done_progress.report(self._token, said)
 
     def end(self) -> None:
         """It is over, one way or the other."""
         self._ended = True
         if self._shown:
             self._shown = False
-            self._server.work_done_progress.end(self._token, types.WorkDoneProgressEnd())
-            self._server.work_done_progress.tokens.pop(self._token, None)
+            self._client.work_done_progress.end(self._token, types.WorkDoneProgressEnd())
+            self._client.work_done_progress.tokens.pop(self._token, None)
         elif self._task is not None and not self._asked:
             self._task.cancel()
 
     async def _begin(self) -> None:
         await asyncio.sleep(PATIENCE)
         self._asked = True
-        progress = self._server.work_done_progress
+        progress = self._client.work_done_progress
         try:
             await progress.create_async(self._token)
         except JsonRpcException:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.uris import to_fs_path
 
 from hybridize.server.buffers import Buffer, Documents, Notebook
+from hybridize.server.client import Client
 from hybridize.server.client_settings import DEFAULT, Settings
 from hybridize.server.diagnostics import Diagnostics
 from hybridize.server.jobs import Progress
@@ -19,23 +19,20 @@ from hybridize.server.projects import Project, project_of
 from hybridize.server.views import Snapshot, View, Views, held_file, held_notebook
 from hybridize.server.workers import Workers
 
-if TYPE_CHECKING:
-    from hybridize.server.app import Server
-
 _SUFFIXES = (".py", ".ipynb")
 
 
 class Session:
     """All that is open, and what is found in it."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, client: Client) -> None:
         self.documents, self.workers = Documents(), Workers()
         self.projects: dict[Path, Project] = {}
         self.settings: Settings = DEFAULT
         self.folders: dict[str, Path] = {}
         self.given: object = None  # what the client gave at the start
-        self.diagnostics = Diagnostics(self, server)
-        self._server = server
+        self.diagnostics = Diagnostics(self.documents, client)
+        self._client = client
 
     # Documents
 
@@ -134,15 +131,15 @@ class Session:
     def reported(self, project: Project) -> None:
         """There is a new report."""
         self.diagnostics.changed(project)
-        self._server.refresh()
+        self._client.refresh()
 
     def failed(self, project: Project, message: str) -> None:
         """There can be none."""
-        self._server.say(message, types.MessageType.Error)
+        self._client.say(message, types.MessageType.Error)
 
     def progress(self, project: Project) -> tuple[Progress, Callable[[], None]]:
         """An analysis begins."""
-        told = Reported(self._server, project)
+        told = Reported(self._client, project)
         return told.report, told.end
 
     def is_as(self, project: Project, views: Views) -> bool:

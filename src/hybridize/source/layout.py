@@ -54,7 +54,7 @@ def _by_habit(root: Path) -> Iterator[str]:
 
 
 def _from_pyproject(root: Path) -> Iterator[str]:
-    data = _read(root / "pyproject.toml")
+    data = text_of(root / "pyproject.toml")
     if "[tool." not in data:
         return
     import tomllib
@@ -79,14 +79,15 @@ def _from_setup(root: Path) -> Iterator[str]:
         ("setup.cfg", (_CFG_DIRECTORY, _CFG_WHERE)),
         ("setup.py", (_SETUP_DIRECTORY, _SETUP_WHERE)),
     ):
-        text = _read(root / name)
+        text = text_of(root / name)
         for pattern in patterns if text else ():
             match = pattern.search(text)
             if match is not None:
                 yield match.group(1)
 
 
-def _read(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """What a file says; nothing where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

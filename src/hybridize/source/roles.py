@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hybridize.records import dataclass
 from hybridize.regex import regex
+from hybridize.source.layout import text_of
 
 
 class Role(StrEnum):
@@ -111,7 +112,7 @@ def _packaged(root: Path) -> str:
     folder = root if root.is_dir() else root.parent
     for place in (folder, *folder.parents):
         for name, pattern in _PACKAGED.items():
-            if pattern.search(_read(place / name)):
+            if pattern.search(text_of(place / name)):
                 return str(place / name)
         if (place / ".git").exists():
             return ""
@@ -124,10 +125,3 @@ def _is_imported(root: Path, path: str, above: tuple[str, ...]) -> bool:
     if any(part in _APART for part in (*above, *folders)[:1]):
         return False
     return os.path.isfile(os.path.join(root, *folders, "__init__.py"))
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

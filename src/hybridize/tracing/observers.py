@@ -18,6 +18,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.program.operands import arguments
 from hybridize.regex import regex
+from hybridize.tracing.results import site
 from hybridize.tracing.values import argument
 from hybridize.tracing.views import FrameView, ProjectView
 
@@ -111,7 +112,7 @@ def _looks(view: FrameView, saves: bool) -> Iterator[tuple[set[_Seen], Evidence]
     index = index_of(view.code)
     for name in index.attributes.keys() & _LOST:
         for instr in index.attributes[name]:
-            yield _codes(_held_there(view, instr.owner), 0), _said(view, instr, f"reads its `{name}`")
+            yield _codes(_held_there(view, instr.owner), 0), site(view, instr, f"reads its `{name}`")
     for call in index.of(ir.Call):
         for name in view.names(call.function):
             if name in _LOOKING:
@@ -123,25 +124,25 @@ def _looks(view: FrameView, saves: bool) -> Iterator[tuple[set[_Seen], Evidence]
 def _asked(view: FrameView, instr: ir.Call, name: str) -> Iterator[tuple[set[_Seen], Evidence]]:
     first = _held_there(view, instr.arguments[0][0]) if instr.arguments else frozenset()
     if name in _ASKING:
-        yield _codes(first, 0), _said(view, instr, f"`{name}` {_ASKING[name]}")
+        yield _codes(first, 0), site(view, instr, f"`{name}` {_ASKING[name]}")
     elif name in _PICKLING:
-        yield _codes(first, _DEPTH), _said(view, instr, f"`{name}` pickles it")
+        yield _codes(first, _DEPTH), site(view, instr, f"`{name}` pickles it")
     elif name == _COPYING:
-        yield _codes(first, _DEPTH), _said(view, instr, "`copy.deepcopy` copies what holds it")
+        yield _codes(first, _DEPTH), site(view, instr, "`copy.deepcopy` copies what holds it")
     elif name == _MEMBERS:
         wanted = view.value(argument(instr, 1, "predicate"))
         if any(isinstance(o, Lib) and o.name in _ASKING for o in wanted):
-            yield _members(first), _said(view, instr, "`inspect.getmembers` looks for functions or methods")
+            yield _members(first), site(view, instr, "`inspect.getmembers` looks for functions or methods")
     elif name == "builtins.isinstance" and len(instr.arguments) > 1:
         kinds = view.value(instr.arguments[1][0])
         every = [o for k in kinds for o in ((i for v in k.items for i in v) if isinstance(k, Tup) else (k,))]
         if any(isinstance(o, Lib) and o.name in _KINDS for o in every):
-            yield _codes(first, 0), _said(view, instr, "asks whether it is a function or method by its class")
+            yield _codes(first, 0), site(view, instr, "asks whether it is a function or method by its class")
     elif name in _GETTERS and len(instr.arguments) > 1:
         wanted = view.value(instr.arguments[1][0])
         lost = sorted(str(o.const) for o in wanted if isinstance(o, Lit) and o.const in _LOST)
         if lost:
-            yield _codes(first, 0), _said(view, instr, f"reads its `{lost[0]}`")
+            yield _codes(first, 0), site(view, instr, f"reads its `{lost[0]}`")
 
 
 def _held_there(view: FrameView, slot: int) -> Value:
@@ -167,10 +168,6 @@ def _given(view: FrameView, instr: ir.Call, name: str) -> Iterator[tuple[set[_Se
         slots = [argument(instr, 1, "loss"), argument(instr, 2, "metrics")]
     for slot in slots:
         yield _codes(view.value(slot), 1), tells(Told.SAVED, view.code.path, instr.position >> 16, name)
-
-
-def _said(view: FrameView, instr: ir.Attr | ir.Call, said: str) -> Evidence:
-    return Evidence(said, view.code.path, instr.position >> 16)
 
 
 def _saves(project: ProjectView) -> bool:

@@ -10,6 +10,7 @@ from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Container, Inst, Lib, Lit, Prim, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import BATCH, DYNAMIC, RAGGED
 from hybridize.facts.origins import callees_at
+from hybridize.facts.rounds import is_sized
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -17,7 +18,7 @@ from hybridize.program.ir import NO_SLOT, Instr
 from hybridize.program.operands import arguments, operands
 from hybridize.tracing.loops import ADDS, filling
 from hybridize.tracing.moving import Moving, from_elsewhere, moving
-from hybridize.tracing.views import ProjectView
+from hybridize.tracing.views import ProjectView, is_mutable_container
 
 _CALLS: Final = 3
 _FAR: Final = 60
@@ -68,7 +69,7 @@ class Resizing:
         index = index_of(frame.code)
         slot = index.original(slot)
         value = frame.vals[slot] or _NO_VALUE
-        if (frame, slot) in seen or len(seen) > _FAR or _is_sized(value):
+        if (frame, slot) in seen or len(seen) > _FAR or is_sized(value):
             return False
         seen.add((frame, slot))
         made = index.definitions.get(slot)
@@ -94,7 +95,7 @@ class Resizing:
         sources = [slot for slot in parts if _is_dynamic(frame.vals[slot] or _NO_VALUE)]
         if isinstance(made, ir.Call) and (
             any(how is How.CALL for _, how in callees_at(frame, made.position))
-            or any(_lists(frame.vals[slot] or _NO_VALUE) for slot in parts)
+            or any(is_mutable_container(frame.vals[slot] or _NO_VALUE) for slot in parts)
         ):
             return self._made(frame, pos, made, depth, seen)
         if isinstance(made, (ir.Item, ir.Iter)) and _is_ragged(frame.vals[made.source] or _NO_VALUE):
@@ -171,7 +172,7 @@ class Resizing:
             return self.answers.moves(frame, pos, call.arguments[0][0])
         numbers = [s for s in given if any(_is_number(o) for o in frame.vals[s] or ())]
         # Where a tensor is given whose size is not known, that may be why the result's is not.
-        open_too = any(isinstance(o, Tensor) and not _is_sized(o.value) for s in given for o in frame.vals[s] or ())
+        open_too = any(isinstance(o, Tensor) and not is_sized(o.value) for s in given for o in frame.vals[s] or ())
         if not open_too and any(self._counts(frame, pos, slot, depth, seen) for slot in numbers):
             return True
         return any(self._slot(frame, pos, slot, depth, seen) for slot in given)
@@ -302,13 +303,6 @@ def _is_number(obj: object) -> bool:
     return (isinstance(obj, Prim) and obj.kind == "int") or (isinstance(obj, Lit) and obj.varies and obj.kind == "int")
 
 
-def _is_sized(value: Value) -> bool:
-    """Whether all that a slot may hold is of one size that flow knows."""
-    shapes = {o.shape for o in value if isinstance(o, Tensor) and o.kind != RAGGED}
-    known = len(shapes) == 1 and all(shape is not None and min(shape, default=0) >= 0 for shape in shapes)
-    return known and all(isinstance(o, Tensor) and o.kind != RAGGED for o in value)
-
-
 def _is_dynamic(value: Value) -> bool:
     return any(isinstance(o, Tensor) and DYNAMIC in (o.shape or ()) for o in value)
 
@@ -316,10 +310,6 @@ def _is_dynamic(value: Value) -> bool:
 def _is_batch(value: Value) -> bool:
     """Whether tensors have as many rows as a batch has examples."""
     return any(isinstance(o, Tensor) and o.shape and o.shape[0] <= BATCH for o in value)
-
-
-def _lists(value: Value) -> bool:
-    return any(isinstance(o, Container) for o in value)
 
 
 def _is_ragged(value: Value) -> bool:

@@ -22,7 +22,7 @@ from hybridize.domain.objects import (
     Value,
     Wrapper,
 )
-from hybridize.domain.session import Table
+from hybridize.domain.session import cached
 from hybridize.facts.contracts import Contracts
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.extents import Extents
@@ -36,7 +36,6 @@ from hybridize.flow.hints import is_keras_call
 from hybridize.flow.solve import Solution, method_kind
 from hybridize.library import registry
 from hybridize.program import ir
-from hybridize.program.build import ModuleSource
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.records import dataclass
@@ -138,7 +137,7 @@ class ProjectView:
         found = self._trees.get(path)
         if found is None:
             home = next((m for m in self.solution.program.modules.values() if m.code.path == path), None)
-            found = self._trees[path] = _trees_of(home) if home is not None else Trees(None, None)
+            found = self._trees[path] = _trees(home.code, home.text) if home is not None else Trees(None, None)
         return found
 
     def sites(self, caller: Frame) -> dict[Frame, list[tuple[int, How]]]:
@@ -181,17 +180,10 @@ class Trees:
         return found
 
 
-#: By the code of modules and their text: what is parsed again, and gone through, is the same for both phases.
-_TREES: Final = Table[tuple[Code, str], Trees]()
-
-
-def _trees_of(module: ModuleSource) -> Trees:
-    kept = _TREES.here()
-    key = module.code, module.text.text if module.text is not None else ""
-    found = kept.get(key)
-    if found is None:
-        found = kept[key] = Trees(module.text, module.code.node)
-    return found
+@cached
+def _trees(module: Code, text: SourceText | None) -> Trees:
+    """What is parsed again, and gone through, is the same for both phases."""
+    return Trees(text, module.node)
 
 
 def position_of(node: ast.AST) -> int:

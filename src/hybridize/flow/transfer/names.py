@@ -25,7 +25,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
-from hybridize.domain.session import Table
+from hybridize.domain.session import cached
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.classes import OBJECT
 from hybridize.flow.engine import Engine, Handler
@@ -37,8 +37,6 @@ from hybridize.program import ir
 from hybridize.program.code import Code
 from hybridize.program.index import instructions
 from hybridize.program.ir import NO_SLOT, Instr
-
-_LEFT_OUT: Final[Table[Code, frozenset[str]]] = Table()
 
 
 def _await(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Await) -> None:
@@ -123,19 +121,16 @@ def _del_name(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelName) 
     """Nothing is left to do: what is always deleted was never set (`_left_out`), what may be stays."""
 
 
+@cached
 def _left_out(code: Code) -> frozenset[str]:
     """The names of a class body that the class does not have in the end: deleted, and not set again."""
-    known = _LEFT_OUT.here()
-    found = known.get(code)
-    if found is None:
-        gone: set[str] = set()
-        for instr in instructions(code.body):
-            if isinstance(instr, ir.SetName):
-                gone.discard(instr.name)
-            elif isinstance(instr, ir.DelName) and instr in code.body:
-                gone.add(instr.name)
-        found = known[code] = frozenset(gone)
-    return found
+    gone: set[str] = set()
+    for instr in instructions(code.body):
+        if isinstance(instr, ir.SetName):
+            gone.discard(instr.name)
+        elif isinstance(instr, ir.DelName) and instr in code.body:
+            gone.add(instr.name)
+    return frozenset(gone)
 
 
 def _disown(cls: Class, value: Value) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.lattice import join
+from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import (
     BOOL_V,
     BOTTOM,
@@ -27,7 +28,6 @@ from hybridize.flow import steps
 from hybridize.flow.ending import ENDED, ends_all, never_returns, refuses
 from hybridize.flow.engine import Engine, Handler
 from hybridize.flow.frames import Frame
-from hybridize.flow.heap import join_items
 from hybridize.flow.narrowing import fits_shape
 from hybridize.flow.steps import keeping, kept, on
 from hybridize.flow.transfer.names import missing_value
@@ -51,21 +51,23 @@ MAX_TEXT = 80
 _ASKED: Final = {"": FORMATTED, "s": SHOWN, "r": SHOWN[1:], "a": SHOWN[1:]}
 
 
-def _binary(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Binary) -> None:
-    dst, op, left = instr.target, instr.operator, instr.left
-    right, pos = instr.right, instr.position
-    a, b = vals[left], vals[right]
-    vals[dst] = binary(engine, frame, op, a, b, pos) if a and b else missing_value(frame)
+def _two_sided(compute: Callable[[Engine, Frame, str, Value, Value, int], Value]) -> Handler:
+    def step(engine: Engine, frame: Frame, vals: list[Any], instr: ir.TwoSided) -> None:
+        a, b = vals[instr.left], vals[instr.right]
+        found = compute(engine, frame, instr.operator, a, b, instr.position) if a and b else missing_value(frame)
+        vals[instr.target] = found
+
+    return step
+
+
+_assign_computed: Final = _two_sided(inplace)
 
 
 def _inplace(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Inplace) -> None:
-    dst, op, left = instr.target, instr.operator, instr.left
-    right, pos = instr.right, instr.position
-    a, b = vals[left], vals[right]
-    vals[dst] = inplace(engine, frame, op, a, b, pos) if a and b else missing_value(frame)
-    for obj in a or BOTTOM:
+    _assign_computed(engine, frame, vals, instr)
+    for obj in vals[instr.left] or BOTTOM:
         if isinstance(obj, Tensor) and obj.kind == NDARRAY and obj.shape != ():
-            frame.effect("item", obj, "array", pos).slot = left
+            frame.effect("item", obj, "array", instr.position).slot = instr.left
 
 
 def _unary(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Unary) -> None:
@@ -77,13 +79,6 @@ def _unary(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Unary) -> No
         vals[dst] = BOOL_V if may == may_not and may else literal(may_not).value if may or may_not else BOTTOM
     else:
         vals[dst] = unary(engine, frame, op, value, pos) if value else missing_value(frame)
-
-
-def _compare(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Compare) -> None:
-    dst, op, left = instr.target, instr.operator, instr.left
-    right, pos = instr.right, instr.position
-    a, b = vals[left], vals[right]
-    vals[dst] = compare(engine, frame, op, a, b, pos) if a and b else missing_value(frame)
 
 
 def _boolop(engine: Engine, frame: Frame, vals: list[Any], instr: ir.BoolOp) -> None:
@@ -187,7 +182,7 @@ def _tuple(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Tuple) -> No
         more = engine.calls.spread(frame, value, pos)
         if more is None:
             element = engine.heap.elements(frame, value, pos)
-            vals[dst] = stream("tuple", join(join_items(tuple(items)), element)).value
+            vals[dst] = stream("tuple", join(join_all(tuple(items)), element)).value
             return
         items += more
     vals[dst] = tup(items).value
@@ -387,10 +382,10 @@ def _match(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Match) -> No
 
 STEPS: Final[dict[type[Instr], Handler]] = dict(
     [
-        kept(ir.Binary, _binary),
+        kept(ir.Binary, _two_sided(binary)),
         kept(ir.Inplace, _inplace),
         kept(ir.Unary, _unary),
-        kept(ir.Compare, _compare),
+        kept(ir.Compare, _two_sided(compare)),
         on(ir.BoolOp, _boolop),
         on(ir.Call, _call_on),
         on(ir.Tuple, _tuple),

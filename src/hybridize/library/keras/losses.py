@@ -9,7 +9,7 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, NONE, NONE_V, Inst, Lib, Lit, Obj, Tensor, Value, tensor
 from hybridize.domain.tensors import DENSE, NDARRAY, RAGGED, SYMBOLIC, UNRESOLVED, Shape
 from hybridize.library.convert import dtype_of, shape_of
-from hybridize.library.keras.settings import Settings, init_layer, is_float, layer_class, make_layer
+from hybridize.library.keras.settings import init_layer, is_float, layer_class, make_layer, settings_of_receiver
 from hybridize.library.operands import Args, Impossible, Operand, Unsure, expand, group, op
 from hybridize.library.shapes import broadcast_all, reduced
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
@@ -93,14 +93,9 @@ _ELEMENTWISE: Final = """
 """
 
 
-def _settings(call: Call) -> Settings:
-    assert call.receiver is not None
-    return Settings(call, call.receiver, layer_class(call, call.receiver))
-
-
 def _unreduced(call: Call) -> bool:
     """Whether the reduction is none. `Unsure` if it is not known."""
-    settings = _settings(call)
+    settings = settings_of_receiver(call)
     obj = settings.object("reduction")
     if isinstance(call.receiver, Inst) and "$made" not in call.receiver.fields:
         raise Unsure
@@ -115,7 +110,7 @@ def _unreduced(call: Call) -> bool:
 
 
 def _loss_dtype(call: Call, a: Args) -> str | None:
-    settings = _settings(call)
+    settings = settings_of_receiver(call)
     if settings.given("dtype"):
         return None
     predicted = a.tensor("y_pred")
@@ -194,7 +189,7 @@ def _reduced(call: Call, made: Value) -> Value:
 
 def _loss_shape(call: Call, a: Args) -> Shape:
     name = layer_class(call, call.receiver) if call.receiver is not None else ""
-    settings = _settings(call)
+    settings = settings_of_receiver(call)
     last = name.rpartition(".")[2]
     axis = settings.integer("axis", default=-1)
     if last == "SparseCategoricalCrossentropy":
@@ -221,7 +216,7 @@ _THRESHOLD_METRICS: Final = "Precision Recall TruePositives TrueNegatives FalseP
 
 def _metric_value(call: Call) -> Value:
     """`metric.result()`."""
-    settings = _settings(call)
+    settings = settings_of_receiver(call)
     last = settings.name.rpartition(".")[2]
     shape: Shape = None
     try:
@@ -242,15 +237,16 @@ def _metric_value(call: Call) -> Value:
     return tensor(DENSE, dtype, shape).value
 
 
+def updated(call: Call) -> Value:
+    """What `metric(...)` gives where the project has its class: `update_state`, then `result`; else nothing."""
+    if not isinstance(call.receiver, Inst):
+        return BOTTOM
+    call.method(call.receiver, "update_state", *call.args, how=How.KERAS, **call.kwargs)
+    return call.method(call.receiver, "result", how=How.KERAS)
+
+
 def _metric_call(call: Call) -> Value:
-    """`metric(...)`: `update_state`, then `result`."""
-    obj = call.receiver
-    if isinstance(obj, Inst):
-        call.method(obj, "update_state", *call.args, how=How.KERAS, **call.kwargs)
-        made = call.method(obj, "result", how=How.KERAS)
-        if made:
-            return made
-    return _metric_value(call)
+    return updated(call) or _metric_value(call)
 
 
 def _metric_weight(call: Call) -> Value:

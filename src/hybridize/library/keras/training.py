@@ -31,7 +31,7 @@ from hybridize.library.keras.batches import batch_dim, batch_of, run_mode
 from hybridize.library.keras.callbacks import run_callbacks
 from hybridize.library.keras.calling import batch_size, call_layer, call_library_model
 from hybridize.library.keras.core import nothing
-from hybridize.library.keras.losses import seen_dtype
+from hybridize.library.keras.losses import seen_dtype, updated
 from hybridize.library.keras.modes import takes_training
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.structures import once
@@ -263,13 +263,7 @@ def _train_on_batch(call: Call) -> Value:
 
 
 def _metric_call(call: Call) -> Value:
-    obj = call.receiver
-    if isinstance(obj, Inst):
-        call.method(obj, "update_state", *call.args, how=How.KERAS, **call.kwargs)
-        made = call.method(obj, "result", how=How.KERAS)
-        if made:
-            return made
-    return _SCALAR
+    return updated(call) or _SCALAR
 
 
 def _made(name: str) -> Rule:

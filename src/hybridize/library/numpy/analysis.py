@@ -11,7 +11,7 @@ from hybridize.domain.objects import Lit, Prim, Tensor, Value, tensor, tup
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.arithmetic import promoted
 from hybridize.library.numpy.core import on_host
-from hybridize.library.numpy.promotion import combined, divided, of, real
+from hybridize.library.numpy.promotion import both, combined, divided, floating, of, real
 from hybridize.library.operands import Args, Impossible, Operand, Unsure, fixed, sure, tensor_rule, value_rule
 from hybridize.library.shapes import axis_of, broadcast_all, product_of, reduced, replaced, sum_of, unsized
 from hybridize.library.spec import Call, Spec
@@ -133,6 +133,13 @@ def _changed(a: Args, size: Callable[[Operand, int], Dim]) -> Shape:
     return replaced(shape, at, size(index, count) if count >= 0 else blurred(count))
 
 
+def _differences(a: Args) -> Shape:
+    if a.given("to_end") or a.given("to_begin"):
+        raise Unsure
+    count = product_of(a.nth(0).known)
+    return (max(count - 1, 0) if count >= 0 else blurred(count),)
+
+
 def _selected_dtype(a: Args) -> str | None:
     default = [a.tensor("default")] if a.given("default") else []
     return combined([*a.tensors("choicelist"), *default]) if default else None
@@ -232,6 +239,9 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "np.linalg.matrix_rank": array(fixed("int64"), lambda a: reduced(a.nth(0).known, (-2, -1), False)),
     **{f"np.fft.{n}": array(_transformed_dtype, _transformed(half=False)) for n in ("fft", "ifft")},
     "np.fft.rfft": array(_transformed_dtype, _transformed(half=True)),
+    "np.divmod": other(lambda a: tup([a.result(both(a), broadcast_all((a.nth(0).shape, a.nth(1).shape)))] * 2).value),
+    "np.modf": other(lambda a: tup([a.result(floating(a.nth(0).dtype), a.nth(0).shape)] * 2).value),
+    "np.ediff1d": array(of(lambda d: d), _differences),
     "np.delete": array(of(lambda d: d), _deleted),
     "np.insert": array(of(lambda d: d), _inserted),
     "np.select": array(_selected_dtype, _selected),

@@ -13,7 +13,7 @@ from hybridize.library.numpy.promotion import both, combined, divided, floating,
 from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, ValueRule, fixed, sure
 from hybridize.library.shapes import axis_of, broadcast_all, concatenated, product_of, replaced, sum_of
 from hybridize.library.tensorflow.linalg import einsum_shape, tensordot_shape
-from hybridize.library.tensorflow.shaping import listed
+from hybridize.library.tensorflow.shaping import listed, meshgrid
 
 Part = tuple[DtypeRule, ShapeRule]
 
@@ -345,17 +345,6 @@ def _where(a: Args) -> Value:
     return a.result(dtype, shape)
 
 
-def _meshgrid(a: Args) -> Value:
-    if a.call.rest or "sparse" in a.call.kwargs:
-        raise Unsure
-    arrays = [a.operand(v) for v in a.call.args]
-    sizes = [product_of(o.known) for o in arrays]
-    indexing = a.constant("indexing", default="xy") if "indexing" in a.call.kwargs else "xy"
-    if indexing == "xy" and len(sizes) > 1:
-        sizes[:2] = sizes[1::-1]
-    return listed(a, [a.result(o.dtype, tuple(sizes)) for o in arrays])
-
-
 def values() -> dict[str, ValueRule]:
     """Rules of functions that do not give one array."""
     return {
@@ -374,5 +363,5 @@ def values() -> dict[str, ValueRule]:
         "dsplit": _split(2),
         "nonzero": _nonzero,
         "where": _where,
-        "meshgrid": _meshgrid,
+        "meshgrid": meshgrid,
     }

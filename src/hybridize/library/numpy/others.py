@@ -9,24 +9,16 @@ from hybridize.domain.objects import BOOL_V, NONE_V, STR_V, Tensor, Value, tenso
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.convert import shape_value
 from hybridize.library.numpy import joining, shaping
-from hybridize.library.numpy.analysis import inexact
+from hybridize.library.numpy.analysis import array, inexact, other
 from hybridize.library.numpy.core import on_host
 from hybridize.library.numpy.promotion import both, combined, divided, floating, of, real, summed
-from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, fixed, tensor_rule, value_rule
+from hybridize.library.operands import Args, ShapeRule, Unsure, fixed, tensor_rule
 from hybridize.library.shapes import axis_of, broadcast_all, product_of, reduced, replaced, swapped, unsized
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 _SCALAR_TYPES: Final = """
     float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128
 """
-
-
-def _array(dtype: DtypeRule, shape: ShapeRule) -> Spec:
-    return Spec(on_host(tensor_rule(dtype, shape, kind=NDARRAY)))
-
-
-def _other(rule: Callable[[Args], Value]) -> Spec:
-    return Spec(on_host(value_rule(rule, "unknown")))
 
 
 def _unique(a: Args) -> Value:
@@ -66,11 +58,6 @@ def _quantile(a: Args) -> Shape:
 
 def _float64(a: Args) -> str | None:
     return "float64" if a.nth(0).dtype in ("float64", "int32", "int64", "bool") else None
-
-
-def _norm(a: Args) -> Shape:
-    keep = a.flag("keepdims") if a.given("keepdims") else False
-    return reduced(a.nth(0).known, a.integers("axis"), keep)
 
 
 def _bincount(a: Args) -> str | None:
@@ -187,51 +174,51 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "np.bool_": _scalar_type("bool"),
     **{f"np.{n}": Spec(on_host(lambda call: BOOL_V)) for n in _QUESTIONS.split()},
     **{f"np.{n}": Spec(on_host(lambda call: STR_V)) for n in _TEXT.split()},
-    **{f"np.{n}": _array(both, shaping.unknown_size) for n in _SETS.split()},
-    "np.unique": _other(_unique),
-    "np.argwhere": _array(fixed("int64"), lambda a: (DYNAMIC, a.nth(0).rank)),
-    "np.flatnonzero": _array(fixed("int64"), shaping.unknown_size),
-    "np.searchsorted": _array(fixed("int64"), shaping.nth(1)),
-    "np.digitize": _array(fixed("int64"), shaping.nth(0)),
-    "np.bincount": _array(_bincount, shaping.unknown_size),
-    "np.histogram": _other(_histogram),
-    **{f"np.{n}": _array(fixed("bool"), shaping.nth(0)) for n in ("isin", "in1d", "isnat")},
-    "np.median": _array(of(divided), shaping.reduction),
-    "np.nanmedian": _array(of(divided), shaping.reduction),
-    **{f"np.{n}": _array(_float64, _quantile) for n in ("percentile", "quantile", "nanpercentile", "nanquantile")},
-    **{f"np.{n}": _array(of(lambda d: real(divided(d))), shaping.reduction) for n in ("nanstd", "nanvar")},
-    **{f"np.{n}": _array(of(lambda d: d), shaping.reduction) for n in ("nanmax", "nanmin")},
-    **{f"np.{n}": _array(fixed("int64"), shaping.reduction) for n in ("nanargmax", "nanargmin")},
-    **{f"np.{n}": _array(of(summed), shaping.accumulated) for n in ("nancumsum", "nancumprod")},
-    "np.nan_to_num": _array(of(lambda d: d), shaping.nth(0)),
-    "np.radians": _array(of(floating), shaping.nth(0)),
-    "np.degrees": _array(of(floating), shaping.nth(0)),
-    "np.invert": _array(of(lambda d: d), shaping.nth(0)),
-    "np.copysign": _array(lambda a: floating(both(a)), shaping.broadcasting(0, 1)),
-    **{f"np.{n}": _array(both, shaping.broadcasting(0, 1)) for n in ("fmax", "fmin", "fmod")},
-    "np.interp": _array(fixed("float64"), shaping.nth(0)),
-    **{f"np.{n}": _array(both, _convolved) for n in ("convolve", "correlate")},
-    "np.row_stack": _array(lambda a: combined(joining.dtypes(a)), joining.vstack),
-    "np.gradient": _other(_gradient),
-    "np.broadcast_shapes": _other(_broadcast_shapes),
-    **{f"np.{n}": _other(_indices) for n in ("triu_indices", "tril_indices")},
-    "np.unravel_index": _other(_unraveled),
-    "np.linalg.norm": _array(lambda a: real(inexact(a)) if not a.given("ord") else None, _norm),
-    "np.linalg.inv": _array(inexact, shaping.nth(0)),
-    "np.linalg.cholesky": _array(inexact, shaping.nth(0)),
-    "np.linalg.matrix_power": _array(of(lambda d: d), shaping.nth(0)),
-    "np.linalg.det": _array(inexact, lambda a: a.nth(0).known[:-2]),
-    "np.linalg.pinv": _array(inexact, lambda a: swapped(a.nth(0).known)),
-    "np.linalg.solve": _array(inexact, _solve),
-    "np.linalg.eigh": _other(_eigh),
-    "np.linalg.eigvalsh": _array(lambda a: real(inexact(a)), lambda a: a.nth(0).known[:-1]),
-    "np.linalg.svd": _other(_svd),
-    "np.linalg.qr": _other(_qr),
-    "np.fft.fftshift": _array(of(lambda d: d), shaping.nth(0)),
-    "np.fft.ifftshift": _array(of(lambda d: d), shaping.nth(0)),
-    "np.fft.fftfreq": _array(fixed("float64"), lambda a: (shaping.count_at(a, "n"),)),
+    **{f"np.{n}": array(both, shaping.unknown_size) for n in _SETS.split()},
+    "np.unique": other(_unique),
+    "np.argwhere": array(fixed("int64"), lambda a: (DYNAMIC, a.nth(0).rank)),
+    "np.flatnonzero": array(fixed("int64"), shaping.unknown_size),
+    "np.searchsorted": array(fixed("int64"), shaping.nth(1)),
+    "np.digitize": array(fixed("int64"), shaping.nth(0)),
+    "np.bincount": array(_bincount, shaping.unknown_size),
+    "np.histogram": other(_histogram),
+    **{f"np.{n}": array(fixed("bool"), shaping.nth(0)) for n in ("isin", "in1d", "isnat")},
+    "np.median": array(of(divided), shaping.reduction),
+    "np.nanmedian": array(of(divided), shaping.reduction),
+    **{f"np.{n}": array(_float64, _quantile) for n in ("percentile", "quantile", "nanpercentile", "nanquantile")},
+    **{f"np.{n}": array(of(lambda d: real(divided(d))), shaping.reduction) for n in ("nanstd", "nanvar")},
+    **{f"np.{n}": array(of(lambda d: d), shaping.reduction) for n in ("nanmax", "nanmin")},
+    **{f"np.{n}": array(fixed("int64"), shaping.reduction) for n in ("nanargmax", "nanargmin")},
+    **{f"np.{n}": array(of(summed), shaping.accumulated) for n in ("nancumsum", "nancumprod")},
+    "np.nan_to_num": array(of(lambda d: d), shaping.nth(0)),
+    "np.radians": array(of(floating), shaping.nth(0)),
+    "np.degrees": array(of(floating), shaping.nth(0)),
+    "np.invert": array(of(lambda d: d), shaping.nth(0)),
+    "np.copysign": array(lambda a: floating(both(a)), shaping.broadcasting(0, 1)),
+    **{f"np.{n}": array(both, shaping.broadcasting(0, 1)) for n in ("fmax", "fmin", "fmod")},
+    "np.interp": array(fixed("float64"), shaping.nth(0)),
+    **{f"np.{n}": array(both, _convolved) for n in ("convolve", "correlate")},
+    "np.row_stack": array(lambda a: combined(joining.dtypes(a)), joining.vstack),
+    "np.gradient": other(_gradient),
+    "np.broadcast_shapes": other(_broadcast_shapes),
+    **{f"np.{n}": other(_indices) for n in ("triu_indices", "tril_indices")},
+    "np.unravel_index": other(_unraveled),
+    "np.linalg.norm": array(lambda a: real(inexact(a)) if not a.given("ord") else None, shaping.reduction),
+    "np.linalg.inv": array(inexact, shaping.nth(0)),
+    "np.linalg.cholesky": array(inexact, shaping.nth(0)),
+    "np.linalg.matrix_power": array(of(lambda d: d), shaping.nth(0)),
+    "np.linalg.det": array(inexact, lambda a: a.nth(0).known[:-2]),
+    "np.linalg.pinv": array(inexact, lambda a: swapped(a.nth(0).known)),
+    "np.linalg.solve": array(inexact, _solve),
+    "np.linalg.eigh": other(_eigh),
+    "np.linalg.eigvalsh": array(lambda a: real(inexact(a)), lambda a: a.nth(0).known[:-1]),
+    "np.linalg.svd": other(_svd),
+    "np.linalg.qr": other(_qr),
+    "np.fft.fftshift": array(of(lambda d: d), shaping.nth(0)),
+    "np.fft.ifftshift": array(of(lambda d: d), shaping.nth(0)),
+    "np.fft.fftfreq": array(fixed("float64"), lambda a: (shaping.count_at(a, "n"),)),
     **{
-        f"np.{n}": _array(fixed("float64"), lambda a: (shaping.count_at(a, "M"),))
+        f"np.{n}": array(fixed("float64"), lambda a: (shaping.count_at(a, "M"),))
         for n in ("hanning", "hamming", "blackman", "bartlett")
     },
     **{f"np.{n}": Spec(lambda call: tensor(NDARRAY).value, effects=("io",)) for n in _FILES.split()},
@@ -239,9 +226,9 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **{f"np.{n}": Spec(_writing(0)) for n in ("put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis")},
     **{f"np.{n}": Spec(lambda call: unknown("settings").value, effects=("state",)) for n in ("seterr", "seterrcall")},
     **{f"np.{n}": Spec(lambda call: NONE_V, effects=("state",)) for n in ("set_printoptions", "setbufsize")},
-    "np.frombuffer": _array(lambda a: a.dtype("dtype", default="float64"), shaping.unknown_size),
-    "np.fromstring": _array(lambda a: a.dtype("dtype", default="float64"), shaping.unknown_size),
-    "np.fromiter": _array(lambda a: a.dtype("dtype"), shaping.unknown_size),
+    "np.frombuffer": array(lambda a: a.dtype("dtype", default="float64"), shaping.unknown_size),
+    "np.fromstring": array(lambda a: a.dtype("dtype", default="float64"), shaping.unknown_size),
+    "np.fromiter": array(lambda a: a.dtype("dtype"), shaping.unknown_size),
 }
 
 _EMPTY: Final = tensor_rule(lambda a: a.dtype("dtype", default="float64"), shaping.dims_at(0, "shape"), kind=NDARRAY)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from math import ceil
 
-from hybridize.domain.objects import NONE, Lit, Value
+from hybridize.domain.objects import NONE, Lit, Obj, Value
 from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import Args, Impossible, ShapeRule, Unsure
@@ -52,8 +52,7 @@ def dims_at(index: int, *names: str) -> ShapeRule:
 
     def rule(a: Args) -> Shape:
         if index < len(a.call.args):
-            (obj,) = a.call.args[index] if len(a.call.args[index]) == 1 else (NONE,)
-            return a.dims_of(obj)
+            return a.dims_of(_only(a, index))
         return a.dims(*names)
 
     return rule
@@ -109,11 +108,15 @@ def swapaxes(a: Args) -> Shape:
     return tuple(dims)
 
 
+def _only(a: Args, index: int) -> Obj:
+    """What stands at a place of a call, if that is one thing."""
+    value = a.call.args[index]
+    return next(iter(value)) if len(value) == 1 else NONE
+
+
 def _at(a: Args, index: int) -> int:
     if index < len(a.call.args):
-        (obj,) = a.call.args[index] if len(a.call.args[index]) == 1 else (NONE,)
-        found = a.integers_of(obj)
-        return found[0]
+        return a.integers_of(_only(a, index))[0]
     name = next((p for p, (i, _) in a.slots.items() if i == index), "")
     return a.integer(name)
 

@@ -166,7 +166,7 @@ class _Copier:
                 self._fill(obj, made, depth)
             return made.value
         if isinstance(obj, Inst) and depth > 0 and self._has_twin(obj):
-            twin = self.call.engine.cells.twin(self.call.frame, self.call.pos, obj, f"copy {depth}")
+            twin = self.call.engine.cells.made_instance(self.call.frame, self.call.pos, obj.cls, f"copy {depth}")
             self.made[obj, depth] = twin.value
             if obj is not twin:
                 self._fill_instance(obj, twin, depth)

@@ -29,6 +29,7 @@ from hybridize.domain.unknowns import Why
 from hybridize.library.convert import PYTHON_TF, dim_of, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.dialect import FUNCTION_PARAMETERS
+from hybridize.library.python.rules import itself
 from hybridize.library.spec import Call, ClassSpec, Spec
 from hybridize.library.structures import fields_of, leaves, map_structure, map_structures
 
@@ -160,10 +161,6 @@ def _nothing(call: Call) -> Value:
     return NONE_V
 
 
-def _receiver(call: Call) -> Value:
-    return call.receiver.value if call.receiver is not None else BOTTOM
-
-
 def _tensor_shape(call: Call) -> Value:
     return shape_value(shape_of(call, call.arg(0)))
 
@@ -210,7 +207,7 @@ def _array_write(call: Call) -> Value:
     receiver = call.receiver
     if isinstance(receiver, LibInst):
         call.keep(receiver, "elements", call.arg(1, "value"))
-    return _receiver(call)
+    return itself(call)
 
 
 def _array_unstack(call: Call) -> Value:
@@ -221,7 +218,7 @@ def _array_unstack(call: Call) -> Value:
             dtype, shape = type_of_value(call, obj.value, PYTHON_TF)
             call.keep(receiver, "elements", tensor(DENSE, dtype, shape[1:] if shape else None).value)
             call.keep(receiver, "rows", literal(shape[0]).value if shape and shape[0] >= 0 else INT_V)
-    return _receiver(call)
+    return itself(call)
 
 
 def _array_rows(call: Call) -> Dim:
@@ -341,9 +338,9 @@ CLASSES: Final[dict[str, ClassSpec]] = {
             "batch_jacobian": Spec(_batch_jacobian, op=True),
             "watch": Spec(_nothing),
             "watched_variables": Spec(_watched),
-            "stop_recording": Spec(_receiver),
+            "stop_recording": Spec(itself),
             "reset": Spec(_nothing),
-            "__enter__": Spec(_receiver),
+            "__enter__": Spec(itself),
         },
         parameters=("persistent", "watch_accessed_variables"),
     ),
@@ -363,7 +360,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         },
     ),
     "tf.autodiff.ForwardAccumulator": ClassSpec(
-        methods={"jvp": Spec(_forward, op=True), "__enter__": Spec(_receiver)}, parameters=("primals", "tangents")
+        methods={"jvp": Spec(_forward, op=True), "__enter__": Spec(itself)}, parameters=("primals", "tangents")
     ),
     "tf.TensorArray": ClassSpec(
         make=_tensor_array,
@@ -382,11 +379,11 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     ),
     "tf.summary.SummaryWriter": ClassSpec(
         methods={
-            "as_default": Spec(_receiver),
+            "as_default": Spec(itself),
             "set_as_default": Spec(_nothing, effects=("state",)),
             "flush": Spec(_nothing),
             "close": Spec(_nothing, effects=("io",)),
-            "__enter__": Spec(_receiver),
+            "__enter__": Spec(itself),
         }
     ),
     "tf.train.Checkpoint": ClassSpec(
@@ -418,4 +415,4 @@ CLASSES: Final[dict[str, ClassSpec]] = {
 def _concrete(call: Call) -> Value:
     """A concrete function: calling it runs the same code."""
     call.effect("concrete_function", "get_concrete_function", call.receiver)
-    return _receiver(call)
+    return itself(call)

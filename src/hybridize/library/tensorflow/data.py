@@ -38,6 +38,7 @@ from hybridize.domain.tensors import (
 from hybridize.domain.unknowns import Why
 from hybridize.library.convert import dim_of, shape_of
 from hybridize.library.costs import BATCHES
+from hybridize.library.python.rules import itself
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.tensorflow.data_elements import (
     DATASET,
@@ -166,10 +167,6 @@ def _filter(call: Call) -> Value:
     if element:
         call_on_element(call, call.arg(0, "predicate"), element)
     return dataset(element)
-
-
-def _same(call: Call) -> Value:
-    return call.receiver.value if call.receiver is not None else BOTTOM
 
 
 def _enumerate(call: Call) -> Value:
@@ -323,7 +320,7 @@ class _Arrays(LeafRule):
 
 
 def _apply(call: Call) -> Value:
-    return call.call(call.arg(0, "transformation_func"), _same(call))
+    return call.call(call.arg(0, "transformation_func"), itself(call))
 
 
 def _next(call: Call) -> Value:
@@ -337,7 +334,7 @@ _UNCOUNTED: Final = "take_while rejection_resample ignore_errors rebatch save un
 
 
 METHODS: Final[dict[str, Spec]] = {
-    **{name: Spec(_same) for name in _SAME},
+    **{name: Spec(itself) for name in _SAME},
     **{name: Spec(_uncounted) for name in _UNCOUNTED},
     "repeat": Spec(_repeat),
     "take": Spec(_take),

@@ -10,6 +10,7 @@ from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.operands import Args, Impossible, Unsure, fixed, group, op, record, same, value_rule
 from hybridize.library.shapes import like
 from hybridize.library.spec import Spec
+from hybridize.library.tensorflow.creation import count_of
 
 _SAME: Final = """
     adjust_brightness adjust_contrast adjust_gamma adjust_hue adjust_saturation random_brightness random_contrast
@@ -31,13 +32,6 @@ def sized(shape: tuple[Dim, ...], height: Dim, width: Dim) -> tuple[Dim, ...]:
     return (*shape[:-3], height, width, shape[-1])
 
 
-def _number(a: Args, name: str) -> Dim:
-    found = a.dims(name)
-    if len(found) != 1:
-        raise Unsure
-    return max(found[0], UNRESOLVED)
-
-
 def _resize(a: Args) -> Shape:
     shape = a.tensor("images").known
     size = a.dims("size")
@@ -54,7 +48,7 @@ def _resize_dtype(a: Args) -> str | None:
 
 
 def _to_target(name: str) -> Callable[[Args], Shape]:
-    return lambda a: sized(a.tensor(name).known, _number(a, "target_height"), _number(a, "target_width"))
+    return lambda a: sized(a.tensor(name).known, count_of(a, "target_height"), count_of(a, "target_width"))
 
 
 def _padded_dtype(a: Args) -> str | None:

@@ -11,6 +11,7 @@ from hybridize.library.operands import (
     Args,
     Impossible,
     Operand,
+    ShapeRule,
     Unsure,
     agreed,
     common,
@@ -184,20 +185,17 @@ def _solve(a: Args) -> Shape:
     return (*batch, left[-1], right[-1])
 
 
-def _triangular(a: Args) -> Shape:
-    matrix, rhs = a.tensor("matrix").known, a.tensor("rhs").known
-    batch = broadcast(matrix[:-2], rhs[:-2])
-    if batch is None:
-        raise Unsure
-    return (*batch, matrix[-2], rhs[-1])
+def _solved(dim: int) -> ShapeRule:
+    """The shape of what solves a matrix for a right-hand side: of its rows one dim is that of the matrix."""
 
+    def rule(a: Args) -> Shape:
+        matrix, rhs = a.tensor("matrix").known, a.tensor("rhs").known
+        batch = broadcast(matrix[:-2], rhs[:-2])
+        if batch is None:
+            raise Unsure
+        return (*batch, matrix[dim], rhs[-1])
 
-def _lstsq(a: Args) -> Shape:
-    matrix, rhs = a.tensor("matrix").known, a.tensor("rhs").known
-    batch = broadcast(matrix[:-2], rhs[:-2])
-    if batch is None:
-        raise Unsure
-    return (*batch, matrix[-1], rhs[-1])
+    return rule
 
 
 def _rank(a: Args) -> Shape:
@@ -229,14 +227,14 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.linalg.det": op(same("input"), lambda a: a.tensor("input").known[:-2]),
     "tf.linalg.logdet": op(real_of(same("matrix")), lambda a: a.tensor("matrix").known[:-2]),
     "tf.linalg.solve": op(agreed("matrix", "rhs"), _solve),
-    "tf.linalg.triangular_solve": op(agreed("matrix", "rhs"), _triangular),
+    "tf.linalg.triangular_solve": op(agreed("matrix", "rhs"), _solved(-2)),
     "tf.linalg.banded_triangular_solve": op(agreed("bands", "rhs"), like("rhs")),
     "tf.linalg.tridiagonal_solve": op(agreed("diagonals", "rhs"), like("rhs")),
     "tf.linalg.tridiagonal_matmul": op(same("rhs"), like("rhs")),
     "tf.linalg.cholesky_solve": op(agreed("chol", "rhs"), like("rhs")),
     "tf.linalg.lu_solve": op(agreed("lower_upper", "rhs"), _lu_solve),
     **group("tf.linalg.lu_matrix_inverse tf.linalg.lu_reconstruct", op(same("lower_upper"), like("lower_upper"))),
-    "tf.linalg.lstsq": op(agreed("matrix", "rhs"), _lstsq),
+    "tf.linalg.lstsq": op(agreed("matrix", "rhs"), _solved(-1)),
     "tf.linalg.pinv": op(same("a"), lambda a: swapped(a.tensor("a").known)),
     "tf.linalg.matrix_rank": op(fixed("int32"), _rank),
     "tf.linalg.cross": op(agreed("a", "b"), lambda a: broadcast(a.tensor("a").shape, a.tensor("b").shape)),

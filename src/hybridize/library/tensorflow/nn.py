@@ -79,19 +79,19 @@ def _convolution(rank: int = 0) -> Callable[[Args], Shape]:
 
 
 def _depthwise(a: Args) -> Shape:
-    shape, filters = a.tensor("input").known, a.tensor("filter").known
-    first = _channels_first(a, 4)
-    strides = _spread(a.integers("strides"), 2, first)
-    dilations = _spread(a.integers("dilations"), 2, first)
-    return windowed(a, shape, filters[:2], strides, dilations, product_of(filters[2:]))
+    filters = a.tensor("filter").known
+    return _by_channel(a, filters, product_of(filters[2:]))
 
 
 def _separable(a: Args) -> Shape:
-    shape, filters = a.tensor("input").known, a.tensor("depthwise_filter").known
+    return _by_channel(a, a.tensor("depthwise_filter").known, a.tensor("pointwise_filter").known[-1])
+
+
+def _by_channel(a: Args, filters: tuple[Dim, ...], channels: Dim) -> Shape:
     first = _channels_first(a, 4)
     strides = _spread(a.integers("strides"), 2, first)
     dilations = _spread(a.integers("dilations"), 2, first)
-    return windowed(a, shape, filters[:2], strides, dilations, a.tensor("pointwise_filter").known[-1])
+    return windowed(a, a.tensor("input").known, filters[:2], strides, dilations, channels)
 
 
 def _atrous(a: Args) -> Shape:

@@ -268,9 +268,10 @@ def _repeat(a: Args) -> Shape:
     return replaced(shape, axis, product_of((shape[axis], times)))
 
 
-def _meshgrid(a: Args) -> Value:
+def meshgrid(a: Args) -> Value:
+    """The grids of the elements of vectors."""
     operands = [a.operand(v) for v in a.call.args]
-    if a.call.rest:
+    if a.call.rest or "sparse" in a.call.kwargs:
         raise Unsure
     sizes = [product_of(o.known) for o in operands]
     indexing = "xy"
@@ -279,12 +280,6 @@ def _meshgrid(a: Args) -> Value:
     if indexing == "xy" and len(sizes) > 1:
         sizes[:2] = sizes[1::-1]
     return listed(a, [a.result(o.dtype, tuple(sizes)) for o in operands])
-
-
-def _meshgrid_parameters(a: Args) -> Value:
-    if "sparse" in a.call.kwargs:
-        raise Unsure
-    return _meshgrid(a)
 
 
 def _depth_to_space(a: Args) -> Shape:
@@ -417,7 +412,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.pad": op(same("tensor"), _pad),
     "tf.broadcast_to": op(same("input"), _broadcast_to),
     "tf.repeat": op(same("input"), _repeat),
-    "tf.meshgrid": Spec(value_rule(_meshgrid_parameters, "unknown"), op=True),
+    "tf.meshgrid": Spec(value_rule(meshgrid, "unknown"), op=True),
     "tf.nn.depth_to_space": op(same("input"), _depth_to_space),
     "tf.nn.space_to_depth": op(same("input"), _space_to_depth),
     **group("tf.space_to_batch tf.space_to_batch_nd", op(same("input"), _space_to_batch)),

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from hybridize.domain.objects import Cell, Container
-from hybridize.facts.arguments import within
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.doubts import doubtful
-from hybridize.tracing.filled import is_filled_before
-from hybridize.tracing.parts import Part
+from hybridize.tracing.outliving import outliving
 from hybridize.tracing.reads import scan
 from hybridize.tracing.staleness import OPEN, RUNS, TESTS, Stale, counts, extent_of, stale
 from hybridize.tracing.traced_anew import is_traced_anew, is_unsized
@@ -28,7 +26,7 @@ _LEVELS: Final = {RUNS: None, TESTS: Level.INFO, OPEN: Level.WARNING}
 def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed]]:
     """The hits whose place some run of the program writes between two calls of the function."""
     known = writes_of(project)
-    asked = [_places(project, each) for each in doubts]
+    asked = [outliving(each.function, [(_place(hit), frames) for hit, frames in each.hits.items()]) for each in doubts]
     changed = stale(project, [(each.function, places) for each, places in zip(doubts, asked, strict=True)])
     shown = _witnesses(project, doubts, asked, changed)
     answers: list[dict[Hit, Confirmed]] = []
@@ -81,46 +79,9 @@ def _witnesses(
     return list(found)
 
 
-def _places(project: ProjectView, doubt: Doubt) -> dict[Place, list[Frame]]:
-    """The places that a function reads and code outside of it writes, with the frames of the function that do."""
-    known = writes_of(project)
-    extent = extent_of(doubt.function)
-    places: dict[Place, list[Frame]] = {}
-    for hit, frames in doubt.hits.items():
-        place = _place(hit)
-        if is_filled_before(place, doubt.function.code, known):
-            continue
-        frames = [frame for frame in frames if not _is_argument(place, frame) and not _is_local(place, frame, doubt)]
-        if frames and known.writers(place, project.extents) & ~extent:
-            places.setdefault(place, []).extend(frames)
-    return places
-
-
-def _is_local(place: Place, frame: Frame, doubt: Doubt) -> bool:
-    """Whether a captured variable belongs to a function that each call runs anew, around the one that reads it."""
-    if not isinstance(place, Cell) or isinstance(place, Part):
-        return False
-    if any(frame.cells.get(name) is place for name in frame.code.cells):
-        return not frame.code.is_body
-    outer = frame.code.parent
-    while outer is not None and outer is not doubt.function.code.parent:
-        owners = [f for f in doubt.function.project.solution.frames.get(outer, ()) if place in f.cells.values()]
-        if owners and any(f.cells.get(name) is place for f in owners for name in outer.cells):
-            extents = doubt.function.project.extents
-            return bool(extents.with_code(outer) & extent_of(doubt.function)) or outer is doubt.function.code
-        outer = outer.parent
-    return False
-
-
 def _place(hit: Hit) -> Place:
     assert isinstance(hit.subject, (Cell, Container))
     return hit.subject
-
-
-def _is_argument(place: Place, frame: Frame) -> bool:
-    """Whether a container arrives as an argument: each call looks into it anew."""
-    whole = place.whole if isinstance(place, Part) else place
-    return isinstance(whole, Container) and any(within(whole, value) for value in frame.args)
 
 
 RULE = Rule(
