@@ -13,6 +13,7 @@ from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.domain.words import COMPARISONS, ELEMENTWISE
 from hybridize.library.arguments import positions
 from hybridize.library.arithmetic import FAMILIES
+from hybridize.library.convert import PYTHON_TF
 from hybridize.program import ir
 from hybridize.program.operands import arguments
 from hybridize.records import dataclass
@@ -79,7 +80,8 @@ _TRUTH: Final = frozenset({"bool"})
 _LOGICAL: Final = "logical_and logical_or logical_xor"
 #: Parameters that take some dtypes alone, to which eager code converts arrays.
 _ASKED: Final[dict[str, dict[str, frozenset[str]]]] = {
-    "tf.one_hot": {"indices": _SMALL},
+    "tf.one_hot": {"indices": _SMALL, "depth": frozenset({"int32"})},
+    "tf.math.top_k": {"k": _WHOLE | {"int16"}},
     **{f"tf.{name}": {"shape": _WHOLE} for name in "zeros ones reshape broadcast_to".split()},
     "tf.fill": {"dims": _WHOLE},
     "tf.tile": {"multiples": _WHOLE},
@@ -161,7 +163,7 @@ def met(view: FrameView, instr: ir.TwoSided | ir.Call) -> list[Meeting]:
 def _called(view: FrameView, instr: ir.Call, name: str) -> Iterator[Meeting]:
     if name in _GROUPS:
         slots = [argument(instr, i, p) if p else -1 for i, p in enumerate(_GROUPS[name])]
-        yield from _alike(slots, name)
+        yield from _alike(slots, name, _made_first(view, slots[0]) if name in _FIRST_RULES else frozenset())
     for parameter, among in _ASKED.get(name, {}).items():
         slot = slot_of(instr, name, parameter)
         if slot >= 0:
@@ -189,12 +191,19 @@ def slot_of(instr: ir.Call, name: str, parameter: str) -> int:
     return argument(instr, place if place >= 0 else len(instr.arguments), parameter)
 
 
-def _alike(slots: list[int], name: str) -> Iterator[Meeting]:
+def _made_first(view: FrameView, slot: int) -> frozenset[str]:
+    """The dtypes of what a function makes of Python numbers in the first place."""
+    kinds = (obj.kind for obj in view.value(slot) if isinstance(obj, (Lit, Prim)))
+    return frozenset(PYTHON_TF[kind] for kind in kinds if kind in _PYTHON)
+
+
+def _alike(slots: list[int], name: str, made: frozenset[str] = frozenset()) -> Iterator[Meeting]:
     for i, slot in enumerate(slots):
         others = tuple(other for other in slots if other >= 0 and other != slot)
         if slot >= 0 and others:
             yields = name not in _STUBBORN and (name not in _FIRST_RULES or i > 0)
-            yield Meeting(slot, others, yields=yields and (name not in _FIRST_YIELDS or i == 0))
+            asked = made if i > 0 else frozenset[str]()
+            yield Meeting(slot, others, asked, yields=yields and (name not in _FIRST_YIELDS or i == 0))
 
 
 def _listed(view: FrameView, slot: int) -> list[int]:

@@ -30,8 +30,8 @@ ATTRIBUTES: Final = frozenset(
 )
 #: Functions that turn an array into the tensor that `tf.function` would make of it.
 _CONVERTING: Final = frozenset({"tf.convert_to_tensor", "tf.constant", "tf.identity"})
-#: Functions that ask for the class of what they are given.
-_ASKING: Final = frozenset({"builtins.isinstance", "tf.is_tensor"})
+#: Functions that ask for the class of what they are given, and one that a tensor has not.
+_ASKING: Final = frozenset({"builtins.isinstance", "tf.is_tensor", "builtins.round"})
 
 
 def _array(view: FrameView, slot: int) -> int:
@@ -101,6 +101,11 @@ def product(view: FrameView, instr: ir.Binary) -> Iterator[Hit]:
 def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """`isinstance(array, np.ndarray)`, or a function that is chosen by that."""
     names = view.names(instr.function)
+    if "builtins.round" in names:
+        needs = _array(view, argument(instr, 0))
+        if needs:
+            yield Hit(instr.position, "rounds with `round` an array that becomes a tensor", needs)
+        return
     if "builtins.isinstance" in names:
         kinds = kinds_of(view.value(argument(instr, 1)))
     elif "tf.is_tensor" in names:
