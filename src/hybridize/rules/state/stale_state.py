@@ -142,8 +142,8 @@ warning where the callers of a library may run a setter in between, where a sett
 place or a call, and where nothing is known of the sizes of the arguments, but a loop calls the function many times
 between two writes, or many times with a write in each turn. It is information where no such order is seen:
 each call writes the value before it reads it, who writes it puts it back, all that write it give it the same constant
-before the first call, a new graph is made with each change, only tests or other graphs write it, a whole object is
-loaded anew, or it is not known which object, container or array changes.""",
+before the first call, a new graph is made with each change, arguments come in another size with each change, only tests
+or other graphs write it, a whole object is loaded anew, or nobody knows which object, container or array changes.""",
     frame=scan,
     confirm=confirm,
     bad=(
