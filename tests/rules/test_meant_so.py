@@ -183,3 +183,47 @@ def test_where_an_object_has_switched_graphs_off_its_methods_run_eagerly(
     switch: str, severity: str, tmp_path: Path
 ) -> None:
     assert loudest(tmp_path, EXPLAINED.format(switch=switch), "HY301") == severity
+
+
+ANNEALED = """
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.beta = {start}
+        self.dense = tf.keras.layers.Dense(1)
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.beta * tf.reduce_mean((self.dense(x) - y) ** 2)
+        variables = self.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return {{"loss": loss}}
+class Anneal(tf.keras.callbacks.Callback):
+    def {hook}:
+        {change}
+net = Net()
+net.compile("sgd"{eager})
+net.fit(tf.ones([8, 2]), tf.ones([8, 1]), {epochs}callbacks=[Anneal()])
+"""
+HOOK = "on_epoch_begin(self, epoch, logs=None)"
+
+
+@pytest.mark.parametrize(
+    ("hook", "change", "options", "severity"),
+    [
+        (HOOK, "self.model.beta = epoch / 10", {}, "error"),
+        ("on_train_batch_end(self, batch, logs=None)", "self.model.beta += 0.1", {"epochs": ""}, "error"),
+        (HOOK, "if epoch == 5: self.model.beta = 1.0", {}, "error"),
+        (HOOK, "self.model.beta.assign(epoch / 10)", {"start": "tf.Variable(0.0, trainable=False)"}, "none"),
+        (HOOK, "self.model.beta = epoch / 10", {"eager": ", run_eagerly=True"}, "none"),
+        (HOOK, "self.model.beta = epoch / 10", {"epochs": ""}, "none"),
+        (HOOK, "self.model.beta = 0.5", {}, "none"),
+        (HOOK, "self.model.beta = epoch / 10; self.model.compile('sgd')", {}, "none"),
+        ("on_train_begin(self, logs=None)", "self.model.beta = float(id(self))", {}, "none"),
+    ],
+)
+def test_what_a_callback_changes_in_fit_stays_what_it_was_in_the_graph_of_keras(
+    hook: str, change: str, options: dict[str, str], severity: str, tmp_path: Path
+) -> None:
+    parts = {"start": "0.0", "eager": "", "epochs": "epochs=9, ", **options}
+    assert loudest(tmp_path, ANNEALED.format(hook=hook, change=change, **parts), "HY602") == severity

@@ -9,6 +9,7 @@ from hybridize.domain.objects import Cell, Container
 from hybridize.facts.arguments import within
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
+from hybridize.rules.hooked import of_callbacks
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.doubts import doubtful
 from hybridize.tracing.filled import is_filled_before
@@ -135,6 +136,8 @@ when the function is traced; so do the list of a model's `trainable_variables`, 
 (`dense.activation`, `bn.momentum`), what `adapt` taught it (`normalization.mean`) and the layers of a `Sequential`.
 Where the program writes it between two calls, the later call still uses what the first one saw; so does a
 `tf.Variable` that is bound anew. Pass the value as a tensor, or keep it in one `tf.Variable` and `assign` to it.
+So does what a callback sets in `fit` (`on_epoch_begin`, `on_train_batch_end`): Keras makes one graph of a model's step,
+decorated or not, unless `compile` was told `run_eagerly` or the callback compiles anew.
 
 Of a function that is hybrid already it is an error where a run of the program shows the order: the function is called
 (and traced), the value is written, and the same `tf.function` is called again; the message names the places. It is a
@@ -146,6 +149,7 @@ before the first call, a new graph is made with each change, arguments come in a
 or other graphs write it, a whole object is loaded anew, or nobody knows which object, container or array changes.""",
     frame=scan,
     confirm=confirm,
+    project=of_callbacks,
     bad=(
         Example(
             """\
