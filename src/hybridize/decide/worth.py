@@ -14,6 +14,7 @@ from hybridize.decide.gains import WHOLLY
 from hybridize.decide.model import Status
 from hybridize.domain.calls import BY_OTHERS, IN_GRAPHS
 from hybridize.facts.benefit import Work
+from hybridize.facts.computation import opaque_call
 from hybridize.facts.model import FunctionFacts, Ternary
 from hybridize.library import costs
 from hybridize.program.ir import Code
@@ -68,12 +69,23 @@ class Worth:
         if work.updates > costs.MOST_UPDATES or work.steps > costs.MOST_STEPS:
             message = "tracing unrolls a training loop: a graph of one step is what gains"
             return status_of(facts, "not-worth-it", message)
+        if work.benefit < 1 and work.unknown:
+            return self._unshown(code, facts, work)
         if work.benefit < 1:
             # The figure is of the faster side: one below 1 reads as its opposite.
             times = f"{1 / max(work.benefit, 0.001):.2g} times as fast as a graph"
             message = f"about {counted(work)} per call: eager code is about {times}"
             return status_of(facts, "not-worth-it", message)
         return self.seldom(code, facts, work, work.eager - work.graph)
+
+    def _unshown(self, code: Code, facts: FunctionFacts, work: Work) -> Status:
+        """That the figures are the least there is: what a function calls is not known, and may gain or not."""
+        found = (opaque_call(frame) for frame in self._basis.frames.get(code, []))
+        evidence = tuple(dict.fromkeys(each for each in found if each is not None))[:1]
+        said = "nothing is known of what it calls"
+        if work.operations >= 1:
+            said = f"about {counted(work)} per call, and nothing is known of what else it calls"
+        return status_of(facts, "not-worth-it", f"{said}: no gain of a graph is seen", evidence)
 
     def apart(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
         """Why a graph of a function would not be run, or only as part of another, whatever it holds."""
