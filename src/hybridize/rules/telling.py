@@ -29,7 +29,7 @@ from hybridize.tracing.behind import is_behind_failure
 from hybridize.tracing.certain import is_called
 from hybridize.tracing.raising import is_passed_over
 from hybridize.tracing.staleness import extent_of
-from hybridize.tracing.switches import switched_off
+from hybridize.tracing.switches import is_of_switching_objects, switched_off, switches
 from hybridize.tracing.untried import is_never_made, is_never_run, is_seen_called, is_shown_to_raise
 from hybridize.tracing.views import FrameView, FunctionView
 
@@ -118,6 +118,8 @@ def _is_doubtful(function: FunctionView, hit: RuleHit) -> bool:
         return True
     if is_behind_failure(function, hit.path, hit.line):
         return True
+    if _is_of_switching_objects(function, hit):
+        return True
     code = function.code
     if hit.outcome is Outcome.RAISES and (is_shown_to_raise(function) or _is_passed_over(function, hit)):
         return True
@@ -126,6 +128,17 @@ def _is_doubtful(function: FunctionView, hit: RuleHit) -> bool:
     first = min((node.lineno for node in code.decorators), default=code.line)
     here = hit.path == code.path and first <= hit.line <= code.end_line
     return hit.outcome is Outcome.RAISES and not here and hit.rule.code not in _PLAIN
+
+
+def _is_of_switching_objects(function: FunctionView, hit: RuleHit) -> bool:
+    """Whether a hit, or a call that leads there, stands in methods of objects that switch graphs off when made."""
+    project = function.project
+    if not switches(project)[0]:
+        return False
+    steps = {(hit.path, hit.line), *((step.path, step.line) for step in hit.evidence)}
+    codes = {frame.code for frame in project.extents.frames(extent_of(function))}
+    within = [c for c in codes if any(c.path == path and c.line <= line <= c.end_line for path, line in steps)]
+    return any(is_of_switching_objects(project, code) for code in within if not code.is_body)
 
 
 def _is_passed_over(function: FunctionView, hit: RuleHit) -> bool:

@@ -87,7 +87,7 @@ class Moving:
             or not _is_long(frame, index_of(frame.code).of(ir.Loop)[loops[-1]])
         ):
             return False
-        made = _element(frame, slot)
+        made = element_of_loop(frame, slot)
         return made is not None and not self._slot(frame, frozenset(loops[-1:]), (slot, True), _CALLS, set())
 
     def is_repeated(self, frame: Frame, pos: int) -> bool:
@@ -220,7 +220,7 @@ def _is_long(frame: Frame, loop: ir.Loop) -> bool:
     return not loop.is_for or not _are_few(frame.vals[loop.iterable] or ())
 
 
-def _element(frame: Frame, slot: int) -> ir.Iter | None:
+def element_of_loop(frame: Frame, slot: int) -> ir.Iter | None:
     """The loop's read by which a slot holds an element of a collection, or a part of one; None if it is no such."""
     index = index_of(frame.code)
     made = index.source(slot)
@@ -228,18 +228,18 @@ def _element(frame: Frame, slot: int) -> ir.Iter | None:
         made = index.source(made.source)
     if not isinstance(made, ir.Iter):
         return None
-    held = list(_gone_through(frame, made.source))
+    held = list(gone_through(frame, made.source))
     return made if all(held) and not any(isinstance(o, Stream) and o.kind not in VIEWS for o in chain(*held)) else None
 
 
-def _gone_through(frame: Frame, slot: int) -> Iterator[Value]:
+def gone_through(frame: Frame, slot: int) -> Iterator[Value]:
     """The collections whose elements a loop gets, also where it counts, sorts or pairs them on the way."""
     index = index_of(frame.code)
     made = index.source(slot)
     names = {o.name for o in frame.vals[made.function] or () if isinstance(o, Lib)} if isinstance(made, ir.Call) else ()
     if isinstance(made, ir.Call) and made.arguments and names and names <= _HANDING_ON:
         for each, _ in made.arguments:
-            yield from _gone_through(frame, each)
+            yield from gone_through(frame, each)
     else:
         yield frame.vals[index.original(slot)] or BOTTOM
 

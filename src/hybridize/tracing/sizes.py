@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown, Value
-from hybridize.domain.tensors import BATCH, DYNAMIC, UNRESOLVED, VARIABLE
+from hybridize.domain.tensors import BATCH, DYNAMIC, UNRESOLVED, VARIABLE, Shape
 
 _DEPTH: Final = 2
 
@@ -14,6 +14,11 @@ _DEPTH: Final = 2
 def is_open(value: Value) -> bool:
     """Whether a value holds tensors of sizes that are not known, or something that may be such a tensor."""
     return any(isinstance(o, Unknown) for o in value) or any(map(_is_open, _tensors(value, _DEPTH)))
+
+
+def shapes_of(value: Value) -> set[Shape | None]:
+    """The shapes of the tensors that a value holds; None: one that is not known."""
+    return {tensor.shape for tensor in _tensors(value, _DEPTH)}
 
 
 def has_computed_sides(value: Value) -> bool:

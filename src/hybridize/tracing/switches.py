@@ -75,6 +75,19 @@ def switched_off(project: ProjectView, code: Code) -> Evidence | None:
     return None
 
 
+def is_of_switching_objects(project: ProjectView, code: Code) -> bool:
+    """Whether code belongs to a class whose constructor switches graphs off: where there is an object, all is eager."""
+    on, off = switches(project)
+    owner: Code | None = code
+    while owner is not None and not owner.is_class:
+        owner = owner.parent
+    return owner is not None and any(
+        frame.code.parent is owner and frame.code.name == "__init__" and not is_asked_for(frame, pos)
+        for frame, pos, name in on.get(code.path, ())
+        if SWITCHES[name] == _ALL and code.path not in off
+    )
+
+
 def _is_run(project: ProjectView, some: int, frame: Frame, pos: int) -> bool:
     """Whether a program comes to a place: parameters decide so where each call of its gives them such a constant."""
     if not project.extents.has(some, frame):

@@ -34,8 +34,11 @@ from hybridize.program.ir import Code
 from hybridize.program.operands import arguments, operands
 from hybridize.records import dataclass
 from hybridize.tracing.data_functions import is_given_to_data
+from hybridize.tracing.in_step import keeps_step
 from hybridize.tracing.order import Events, Order, Relation
 from hybridize.tracing.parts import Part, constants
+from hybridize.tracing.short_lived import makers_of_short_lived
+from hybridize.tracing.speaking import only_tells_traces
 from hybridize.tracing.staleness import Makers, counts, extent_of, order_of, ranks_of, starts_empty, starts_of
 from hybridize.tracing.switches import TRAINS
 from hybridize.tracing.views import FunctionView, ProjectView
@@ -98,7 +101,7 @@ def stale_witnesses(project: ProjectView, questions: Questions) -> list[dict[Pla
         bits.append(mine)
     search = _Search(project, events, makers)
     return [
-        {place: told for place, bit in mine.items() if (told := search.between(function, bit)) is not None}
+        {place: told for place, bit in mine.items() if (told := search.between(function, place, bit)) is not None}
         for (function, _), mine in zip(questions, bits, strict=True)
     ]
 
@@ -203,7 +206,8 @@ def left_witness(
         events.call(frame, asked & ~again, asked)
         events.again[frame] = again
     for place, bit in bits.items():
-        reads = list(islice(_readers(project, place, codes), _MANY + 1))
+        readers = (each for each in _readers(project, place, codes) if not late or not only_tells_traces(*each))
+        reads = list(islice(readers, _MANY + 1))
         if len(reads) > _MANY:
             return None
         for frame, position in reads:
@@ -261,6 +265,8 @@ def _add_graphs(project: ProjectView, makers: Makers, function: FunctionView, as
     for code, position in project.solution.world.hybrids.get(function.code, ()):
         if not code.is_class:
             makers.site((code, position), asked)
+    for code in makers_of_short_lived(function):
+        makers.nested[code] = makers.nested.get(code, 0) | asked
 
 
 def _readers(project: ProjectView, place: Place, codes: set[Code]) -> Iterator[tuple[Frame, int]]:
@@ -353,7 +359,7 @@ class _Search:
         events.spread(ranks_of(project))
         self.starts = project.shared("starts but tests", lambda: _starts_but_tests(project)) if events.every else []
 
-    def between(self, function: FunctionView, bit: int) -> Witness | None:
+    def between(self, function: FunctionView, place: Place, bit: int) -> Witness | None:
         """The call, the write and the next call."""
         frame = self._whole(bit)
         if frame is None:
@@ -362,6 +368,10 @@ class _Search:
         calls = [at for at, does in steps if does[0][1] & bit or does[0][2] & bit or does[0][3] & bit]
         writes = [at for at, does in steps if does[1][2] & bit or does[1][3] & bit]
         again = [at for at, does in steps if does[2][3] & bit]
+        kept = {at for at in writes if again and all(keeps_step(function, frame, place, at, call) for call in again)}
+        if kept:  # what stands before all calls gives the first value
+            looped = index_of(frame.code).looped
+            writes = [at for at in writes if at not in kept and (at in looped or at > min(calls, default=at))]
         if not (calls and writes and again):
             return None
         first, write, second = _in_order(frame, calls, writes, again)

@@ -59,7 +59,8 @@ traces anew before the first call runs, and nothing of it happens at all.
 Of a function that is hybrid already it is an error where a run of the program shows that it matters: the next call
 reads what this one has left, or code outside of the graph does after a second call, before it is written anew (what
 the first call leaves is what eager code would). It is a warning where callers of a library may do that, and
-information else. A list that each call stores in its field before it fills it is the call's own.""",
+information else: so is a count of traces, which only assertions and messages about tracing show. A list that each call
+stores in its field before it fills it is the call's own.""",
     blocks=frozenset(),
     root=scan,
     bad=(

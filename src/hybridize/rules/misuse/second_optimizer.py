@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from hybridize.domain.calls import How
-from hybridize.domain.objects import Container, Inst, LibInst, Obj
+from hybridize.domain.objects import Container, Inst, LibInst, Obj, Value
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
@@ -22,6 +22,7 @@ from hybridize.tracing.certain import direct_calls, passed_by_place
 from hybridize.tracing.hybridized import places
 from hybridize.tracing.keyed import varies
 from hybridize.tracing.late import STEPS, comes_again, is_optimizer, is_steady, stepping
+from hybridize.tracing.moving import element_of_loop, gone_through
 from hybridize.tracing.processes import programs_of
 from hybridize.tracing.views import FunctionView, ProjectView
 
@@ -63,6 +64,8 @@ def _shown(function: FunctionView, index: int) -> list[tuple[str, int]]:
     for caller, pos, _ in direct_calls(function) if function.is_hybrid else ():
         for slot in passed_by_place(function, caller, pos, index):
             found = list(caller.vals[slot] or ())
+            if _takes_turns(function, caller, pos, slot):
+                return [(caller.code.path, pos >> 16)]
             if len(found) == 1 and _is_late(project, found[0]) and found[0] not in _met_outside(function):
                 given.setdefault(caller, {})[pos] = found[0]
     pairs = [
@@ -73,6 +76,45 @@ def _shown(function: FunctionView, index: int) -> list[tuple[str, int]]:
     ]
     doubtful = conditional(project)
     return min(pairs, key=lambda pair: sum(line in doubtful.get(path, ()) for path, line in pair), default=[])
+
+
+def _takes_turns(function: FunctionView, caller: Frame, pos: int, slot: int) -> bool:
+    """Whether a loop over a list calls the graph with one optimizer of it after the other, in each of its turns."""
+    index = index_of(caller.code)
+    element = element_of_loop(caller, slot)
+    if element is None or not index.loops.get(element.position):
+        return False
+    loop = index.of(ir.Loop)[index.loops[element.position][-1]]
+    inside = list(instructions((loop,)))
+    if any(isinstance(each, (ir.If, ir.Try, ir.Jump, ir.Return)) and _stands_around(each, pos) for each in inside):
+        return False
+    lists = [o for value in gone_through(caller, element.source) for o in value if isinstance(o, Container)]
+    return any(caller.vals[slot] == _held(each) and _holds_several(function, each) for each in lists)
+
+
+def _stands_around(instr: ir.Instr, pos: int) -> bool:
+    """Whether what may end a loop does so, or what may pass a place over has it inside."""
+    return isinstance(instr, (ir.Jump, ir.Return)) or any(each.position == pos for each in instructions((instr,)))
+
+
+def _held(container: Container) -> Value:
+    cells = [*container.fields.values(), *([container.rest] if container.rest is not None else [])]
+    return frozenset(o for cell in cells for o in cell.value)
+
+
+def _holds_several(function: FunctionView, container: Container) -> bool:
+    """Whether a list surely has two optimizers or more, of which each makes its variables at its first step.
+
+    A comprehension makes as many as it has turns, which are one object to the analysis.
+    """
+    project, held = function.project, _held(container)
+    count = len(container.fields) if container.exact else container.count or 0
+    if count < 2 or not all(_is_late(project, o) for o in held) or held & _met_outside(function):
+        return False
+    if container.exact and len(held) == count:
+        return True
+    made = [o.site for o in held if isinstance(o, (Inst, LibInst))]
+    return len(made) == 1 and made[0][1] in index_of(made[0][0]).looped
 
 
 def _met_outside(function: FunctionView) -> set[Obj]:
@@ -188,7 +230,8 @@ RULE = Rule(
     details="""An optimizer makes its slot variables at its first step. A hybrid function may make variables only at
 its first trace: for a second optimizer TensorFlow raises. Make a hybrid function for each optimizer, or call
 `optimizer.build(variables)` before. It is an error where a function of the program calls the same graph with one
-optimizer and then with another; where calls are only taken together it is information.""",
+optimizer and then with another, or each turn of a loop with the next one of a list; where calls are only taken together
+it is information.""",
     level=Level.INFO,
     root=scan,
     bad=(

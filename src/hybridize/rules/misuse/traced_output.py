@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Lit
+from hybridize.domain.objects import Lib
 from hybridize.facts.guards import holds_plain_tensor
 from hybridize.facts.model import Ternary
 from hybridize.facts.origins import calls_at
@@ -14,21 +13,16 @@ from hybridize.facts.reasons import Reason, describe
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr
 from hybridize.records import replace
-from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.effects import hit, reasons
+from hybridize.tracing.speaking import DEPTH, parts, shown, speaks_of_traces
 from hybridize.tracing.views import FunctionView, ProjectView
 
-_DEPTH: Final = 6
-_TRACES: Final = regex(r"\b(re-?)?trac(e|ed|ing)\b", re.IGNORECASE)
 _SAID: Final = (
     "while tracing only, and shows a symbolic tensor in the place of its value: `tf.print` shows it at every call"
 )
 _INFO: Final = "while tracing only, not at every call"
-#: Arguments that say how and where something is written.
-_LAYOUT: Final = frozenset({"sep", "end", "file", "flush", "exc_info", "stacklevel", "category"})
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -54,12 +48,14 @@ def _shows_tensor(project: ProjectView, reason: Reason, level: Level | None) -> 
     frame = reason.frame
     for effect in frame.effects.values():
         if effect.kind == "print" and effect.detail == reason.effect.detail:
-            slots = [slot for call in calls_at(frame.code, effect.position) for slot in _shown(call)]
-            if any(_speaks_of_traces(frame, slot, _DEPTH) for slot in slots):
+            slots = [slot for call in calls_at(frame.code, effect.position) for slot in shown(call)]
+            if any(speaks_of_traces(frame, slot, DEPTH) for slot in slots):
                 continue
-            if any(_is_symbolic(project, frame, slot, _DEPTH) for slot in slots):
+            symbolic = {tensor for slot in slots for tensor in _symbolic(project, frame, slot, DEPTH)}
+            if symbolic:
                 there = replace(reason, effect=effect)
-                return hit(there, level, f"{describe(effect)} {_SAID}")
+                known = symbolic <= _printed_by_graph(frame)  # who shows the same twice shows what tracing is
+                return hit(there, Level.INFO if known else level, f"{describe(effect)} {_SAID}")
     return None
 
 
@@ -68,58 +64,30 @@ def _is_of_traces(reason: Reason) -> bool:
     frame, same = reason.frame, reason.effect
     written = [each for each in frame.effects.values() if (each.kind, each.detail) == (same.kind, same.detail)]
     calls = [call for each in written for call in calls_at(frame.code, each.position)]
-    return bool(calls) and all(any(_speaks_of_traces(frame, s, _DEPTH) for s in _shown(call)) for call in calls)
+    return bool(calls) and all(any(speaks_of_traces(frame, s, DEPTH) for s in shown(call)) for call in calls)
 
 
-def _shown(call: ir.Call) -> Iterator[int]:
-    """What a call gets, with what a text that `format` or `join` makes is made of."""
-    yield from (slot for slot, _ in call.arguments)
-    yield from (slot for name, slot in call.keywords if name not in _LAYOUT)
-
-
-def _speaks_of_traces(frame: Frame, slot: int, depth: int) -> bool:
-    """Whether a text says itself that it is written while tracing: it is meant to show when that happens."""
-    if any(isinstance(o, Lit) and isinstance(o.const, str) and _TRACES.search(o.const) for o in frame.vals[slot] or ()):
-        return True
-    made = index_of(frame.code).source(slot) if depth else None
-    if isinstance(made, ir.Format) and any(text and _TRACES.search(text) for text in made.texts):
-        return True
-    return made is not None and any(_speaks_of_traces(frame, part, depth - 1) for part in _parts(frame, made))
-
-
-def _is_symbolic(project: ProjectView, frame: Frame, slot: int, depth: int) -> bool:
-    """Whether a slot holds a symbolic tensor, or a text that was made of one."""
+def _symbolic(project: ProjectView, frame: Frame, slot: int, depth: int) -> Iterator[int]:
+    """The symbolic tensors that a slot holds, or that a text in it was made of."""
     if slot < 0 or not depth:
-        return False
-    value = frame.vals[slot] or frozenset()
-    if holds_plain_tensor(value) and project.symbolic.mask(frame, slot):
-        return True
-    made = index_of(frame.code).source(slot)
-    if made is None:
-        return False
-    return any(_is_symbolic(project, frame, part, depth - 1) for part in _parts(frame, made))
+        return
+    index = index_of(frame.code)
+    if holds_plain_tensor(frame.vals[slot] or frozenset()) and project.symbolic.mask(frame, slot):
+        yield index.original(slot)
+    made = index.source(slot)
+    for part in parts(frame, made) if made is not None else ():
+        yield from _symbolic(project, frame, part, depth - 1)
 
 
-def _parts(frame: Frame, made: Instr) -> list[int]:
-    """What a text is made of."""
-    match made:
-        case ir.Format():
-            return list(made.values)
-        case ir.Binary() if made.operator in ("+", "%"):
-            return [made.left, made.right]
-        case ir.Sequence():
-            return [slot for slot, _ in made.elements]
-        case ir.Call():
-            called = index_of(frame.code).source(made.function)
-            if called is not None and _makes_text(called):
-                return [*_shown(made), *([called.owner] if isinstance(called, ir.Attr) else [])]
-    return []
-
-
-def _makes_text(called: Instr) -> bool:
-    return (isinstance(called, ir.Attr) and called.name in ("format", "join")) or (
-        isinstance(called, ir.Global) and called.name in ("str", "repr", "format")
-    )
+def _printed_by_graph(frame: Frame) -> set[int]:
+    """What the code itself gives to `tf.print`."""
+    index = index_of(frame.code)
+    return {
+        index.original(slot)
+        for call in index.of(ir.Call)
+        if any(isinstance(o, Lib) and o.name == "tf.print" for o in frame.vals[call.function] or ())
+        for slot in shown(call)
+    }
 
 
 RULE = Rule(
@@ -133,7 +101,8 @@ once for each new graph, and show symbolic tensors instead of values. `tf.print`
 speaks at every call. What shows no tensor (a constant, a shape, a Python value) is reported as information only: it is
 the usual way to see when tracing happens, and holds for the whole graph. So is what is printed in a function that only
 graphs call (one for `Dataset.map`, or a part of another hybrid function): without its decorator it would print the
-same. A message that speaks of tracing itself is not reported.""",
+same, and what the same function gives to `tf.print` as well: that shows what tracing is. A message that speaks of
+tracing itself is not reported.""",
     level=Level.WARNING,
     blocks=frozenset(),
     root=scan,

@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Cell, Container
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
+from hybridize.rules.hooked import of_callbacks
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.doubts import doubtful
 from hybridize.tracing.outliving import outliving
@@ -96,6 +97,8 @@ when the function is traced; so do the list of a model's `trainable_variables`, 
 (`dense.activation`, `bn.momentum`), what `adapt` taught it (`normalization.mean`) and the layers of a `Sequential`.
 Where the program writes it between two calls, the later call still uses what the first one saw; so does a
 `tf.Variable` that is bound anew. Pass the value as a tensor, or keep it in one `tf.Variable` and `assign` to it.
+So does what a callback sets in `fit` (`on_epoch_begin`, `on_train_batch_end`): Keras makes one graph of a model's step,
+decorated or not, unless `compile` was told `run_eagerly` or the callback compiles anew.
 
 Of a function that is hybrid already it is an error where a run of the program shows the order: the function is called
 (and traced), the value is written, and the same `tf.function` is called again; the message names the places. It is a
@@ -103,10 +106,11 @@ warning where the callers of a library may run a setter in between, where a sett
 place or a call, and where nothing is known of the sizes of the arguments, but a loop calls the function many times
 between two writes, or many times with a write in each turn. It is information where no such order is seen:
 each call writes the value before it reads it, who writes it puts it back, all that write it give it the same constant
-before the first call, a new graph is made with each change, only tests or other graphs write it, a whole object is
-loaded anew, or it is not known which object, container or array changes.""",
+before the first call, a new graph is made with each change, arguments come in another size with each change, only tests
+or other graphs write it, a whole object is loaded anew, or nobody knows which object, container or array changes.""",
     frame=scan,
     confirm=confirm,
+    project=of_callbacks,
     bad=(
         Example(
             """\

@@ -1,0 +1,63 @@
+"""Graphs that end with the call that makes them: what `tf.function(f)` gives there, nobody keeps.
+
+What is changed between two such calls, the next one's graph sees; so does who calls `f` itself where none is made.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.calls import DIRECT
+from hybridize.domain.objects import Bound, Func, Obj, Unknown
+from hybridize.facts.callgraph import denotes
+from hybridize.flow.frames import Frame
+from hybridize.program import ir
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Instr
+from hybridize.program.operands import arguments
+from hybridize.tracing.views import FunctionView
+
+#: What lets a value outlive the call, or may do so.
+_KEEPS: Final = (ir.SetAttr, ir.SetItem, ir.SetOuter, ir.Return, ir.Yield)
+
+
+def makers_of_short_lived(function: FunctionView) -> set[Code]:
+    """The functions that make all the graphs of a function, if none of these outlives the call that makes it."""
+    project = function.project
+    makers = {code for code, _ in project.solution.world.hybrids.get(function.code, ())}
+    frames = [frame for code in makers for frame in project.solution.frames.get(code, ())]
+    if not frames or not all(code.is_function for code in makers):
+        return set()
+    return set() if any(_keeps(frame, function.code) for frame in frames) else makers
+
+
+def _keeps(frame: Frame, code: Code) -> bool:
+    """Whether a call may store or give away a graph of a function, or a function of its own, which may hold one."""
+    return any(
+        _is_graph(obj, code, frame.code)
+        for instr in index_of(frame.code).of(*_KEEPS, ir.Call)
+        for slot in _kept(frame, instr)
+        for obj in frame.vals[slot] or ()
+    )
+
+
+def _kept(frame: Frame, instr: Instr) -> list[int]:
+    if isinstance(instr, ir.Call):  # code of the project may keep what it is given, and so may what nobody knows
+        known = frame.vals[instr.function] or ()
+        by_others = any(isinstance(o, Unknown) for o in known)
+        by_project = any(pos == instr.position and how in DIRECT for (pos, _), how in frame.calls.items())
+        return [slot for slot in arguments(instr) if slot >= 0] if by_project or by_others else []
+    if isinstance(instr, ir.SetCell) and instr.name in frame.code.cells:
+        return []
+    assert isinstance(instr, _KEEPS)
+    return [instr.value]
+
+
+def _is_graph(obj: Obj, code: Code, maker: Code) -> bool:
+    func = obj.func if isinstance(obj, Bound) else obj
+    if isinstance(func, Func):
+        outer = func.code.parent
+        while outer is not None and outer is not maker:
+            outer = outer.parent
+        return outer is maker
+    return denotes(obj, code)
