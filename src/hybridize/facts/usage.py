@@ -19,7 +19,7 @@ from hybridize.facts.reasons import OPAQUE, Reason
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.hints import NO_TENSOR
 from hybridize.library import costs
-from hybridize.library.asking import method_asks
+from hybridize.library.asking import OF_VALUES, method_asks
 from hybridize.library.contracts.lookup import contract_of
 from hybridize.library.contracts.model import Answer
 from hybridize.library.registry import class_chain
@@ -48,10 +48,7 @@ _OF_TENSORS: Final = (_MODEL, _FUNCTION, _LAYER, _ACTIVATION, _METRIC, _DISTRIBU
 #: Methods that only metrics, distributions and bijectors have, and what their calls compute.
 COMPUTING: Final = {
     _METRIC: frozenset({"update_state"}),
-    _DISTRIBUTION: frozenset(
-        "log_prob unnormalized_log_prob log_cdf log_survival_function forward_log_det_jacobian "
-        "inverse_log_det_jacobian".split()
-    ),
+    _DISTRIBUTION: OF_VALUES,
 }
 #: What else a metric does.
 _MEASURED: Final = frozenset({"result", "reset_state", "reset_states"})

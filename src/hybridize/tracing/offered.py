@@ -22,6 +22,7 @@ from hybridize.program.index import index_of
 from hybridize.program.operands import joined
 from hybridize.tracing.late import STEPS, is_optimizer
 from hybridize.tracing.meetings import met
+from hybridize.tracing.unified import unifies
 from hybridize.tracing.unseen import Given
 from hybridize.tracing.views import FrameView, ProjectView
 
@@ -42,7 +43,8 @@ def refused_offers(project: ProjectView, given: Mapping[Frame, Given]) -> Iterat
 def _arrays(view: FrameView, places: Mapping[int, int]) -> Iterator[Evidence]:
     """Conversions of what comes, as it comes."""
     for call in index_of(view.code).of(ir.Call):
-        for meeting in met(view, call) if _CONVERTS in view.names(call.function) else ():
+        converts = _CONVERTS in view.names(call.function) and not unifies(view, call.position)
+        for meeting in met(view, call) if converts else ():
             dtypes = {dtype for dtype in meeting.dtypes if dtype is not None}
             if dtypes and _may_be_other(view, meeting.slot, dtypes):
                 for i in _passed(view, meeting.slot, places):

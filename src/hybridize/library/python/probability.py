@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
+from hybridize.library.defaults import OF_JOINT
 from hybridize.library.python.gaussian import MODELS
 from hybridize.library.python.rules import (
     call_back,
@@ -137,7 +138,7 @@ _JOINT: Final = replace(
     _DISTRIBUTION,
     methods={
         **_DISTRIBUTION.methods,
-        **methods("sample mean mode", lambda call: unknown("a sample of a joint distribution").value),
+        **methods("sample mean mode", lambda call: unknown(OF_JOINT).value),
     },
 )
 _PROBABILITY_LAYERS: Final = (
