@@ -33,6 +33,8 @@ _CONVERTS: Final = frozenset(
     "tf.py_function tf.numpy_function".split()
 )
 _KEEPS: Final = "setdefault"
+#: Through so many joins of branches and loops what a call gives is followed.
+_JOINS: Final = 2
 
 
 class Foreign:
@@ -181,6 +183,8 @@ def is_given(frame: Frame, calls: Sequence[ir.Call], *, computed: bool = False) 
             made += [
                 index.source(slot) for each in made if isinstance(each, ir.Sequence) for slot in _elements(index, each)
             ]
+            for _ in range(_JOINS):
+                made += [index.source(slot) for each in made if isinstance(each, ir.Phi) for _, slot in each.incoming]
             if any(_whole(index, each) is call for each in made for call in calls):
                 return True
     return False
