@@ -148,6 +148,18 @@ def test_a_sample_of_a_joint_distribution_holds_tensors(tmp_path: Path) -> None:
     assert function.decision.confidence is Confidence.SEEN
 
 
+@pytest.mark.parametrize(
+    ("hint", "takes"), [("State", True), ("Optional[State]", True), ('"State"', True), ("Sizes", False)]
+)
+def test_a_named_tuple_is_what_its_class_says_of_the_fields(hint: str, takes: bool, tmp_path: Path) -> None:
+    text = (
+        "class State(NamedTuple):\n    place: tf.Tensor\n    speed: tf.Tensor\n"
+        "class Sizes(NamedTuple):\n    place: int\n    speed: int\n"
+        f"def f(state: {hint}, g):\n    return state.place + state.speed * 2.0\n"
+    )
+    assert asked(analyzed(tmp_path, text), text).facts.candidate is takes
+
+
 def test_nothing_is_guessed_beside_a_tensor_that_is_known(tmp_path: Path) -> None:
     report = analyzed(tmp_path, "def f(x: tf.Tensor, y):\n    return x + tf.reshape(y, [-1])[0].shape.rank\n")
     sources = [p.source.value if p.source else None for p in asked(report, "def f(").facts.parameters]
