@@ -680,3 +680,13 @@ def test_what_a_loop_takes_out_of_an_argument_computes_where_an_operation_gets_i
         f"    for part in parts:\n        x = part(x)\n    return {after}\n"
     )
     assert converts(tmp_path, text) is expected
+
+
+@pytest.mark.parametrize(("made", "expected"), [("time_step.TimeStep(x, x, x, x)", True), ("other.Step(x)", False)])
+def test_a_named_tuple_of_a_package_keeps_what_it_is_given(made: str, expected: bool, tmp_path: Path) -> None:
+    text = (
+        "from tf_agents.trajectories import time_step\nfrom tf_agents.utils import other\n"
+        f"def target(x: tf.Tensor, policy):\n    step = {made}\n"
+        "    return tf.exp(policy.distribution(step).action.log_prob(x))\n"
+    )
+    assert converts(tmp_path, text) is expected
