@@ -274,6 +274,12 @@ SERVES = {
         "        y = y - tf.constant(mean, tf.float32)\n    return y\n",
         ("f(x)", "f(x, mean=[1.0, 2.0, 3.0])"),
     ),
+    "arrays and tensors that end as one dtype": (
+        "def f(x):\n    if not tf.is_tensor(x):\n        x = tf.convert_to_tensor(x, dtype=tf.float32)\n"
+        "    elif x.dtype != tf.float32:\n        x = tf.cast(x, tf.float32)\n"
+        "    return tf.matmul(tf.ones([1, 3]), x)\n",
+        ("f(tf.ones([3, 1]))", "f(np.ones([3, 1]))"),
+    ),
     "arrays that are cast": (
         "def f(x):\n    return tf.exp(tf.cast(x, tf.float32)) * 2.0\n",
         ("f(x)", "f(np.ones(3))"),
@@ -365,6 +371,15 @@ def test_in_a_program_all_callers_are_seen(name: str, tmp_path: Path) -> None:
 def test_nobody_needs_to_call_it(tmp_path: Path) -> None:
     text = 'def f(x: tf.Tensor, mode="a"):\n    if mode == "a":\n        return tf.exp(x)\n    return NotImplemented\n'
     assert not is_converted(decided(tmp_path, text, "pass"))
+
+
+@pytest.mark.parametrize("asked", ["isinstance(x, np.ndarray)", "not tf.is_tensor(x)"])
+def test_a_constant_of_an_array_is_of_the_dtype_that_it_says(asked: str, tmp_path: Path) -> None:
+    """The graph gets a tensor of float64, does not ask further, and raises: measured with 2.15 and 2.21."""
+    made = f"    if {asked}:\n        x = tf.constant(x, tf.float32)\n    return tf.matmul(tf.ones([1, 3]), x)\n"
+    report = decided(tmp_path, f"def f(x: np.ndarray):\n{made}", "pass")
+    assert not is_converted(report)
+    assert "converts `x` to float32" in report.statuses[0].message
 
 
 @pytest.mark.parametrize(("other", "converted"), [("NotImplemented", False), ("x + 1.0", True)])

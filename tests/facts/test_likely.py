@@ -35,6 +35,19 @@ TAKES = {
     "elements": "def f(tensors):\n    return [tf.reshape(t, [-1]) for t in tensors]\n",
     "parts of an object": "def f(graph):\n    return tf.gather(graph.nodes, graph.senders)\n",
     "entries": "def f(features):\n    return tf.reshape(features['image'], [-1])\n",
+    "entries of what is handed on, by a model that is kept": (
+        "def g(models, batch):\n    losses = []\n    for i, model in enumerate(models):\n"
+        "        losses.append(tf.reduce_mean(tf.square(model.value(batch['x']))))\n    return losses\n"
+        "def f(models, batch):\n    return tf.add_n(g(models, batch))\n"
+    ),
+    "entries of what is handed on, by an operation": (
+        "def g(batch):\n    return tf.reshape(batch['image'], [-1])\ndef f(batch):\n    return g(batch)\n"
+    ),
+    "what a distribution of a subclass is asked for": (
+        "import tensorflow_probability as tfp\nclass A:\n"
+        "    def f(self, x):\n        return self.given.prob(x)[..., tf.newaxis]\n"
+        "class B(A):\n    def __init__(self):\n        self.given = tfp.distributions.Normal(0.0, 1.0)\n"
+    ),
     "columns": "def f(x):\n    y = x[:, 0] * x[:, 1]\n    return tf.exp(-y)\n",
     "columns beside a tensor": "one = tf.constant(1.0)\ndef f(t, y):\n    return -y[..., 1] ** 2 + one\n",
     "columns in a list": "def f(y):\n    return tf.stack([y[..., 1], -y[..., 0]], -1)\n",
@@ -90,6 +103,10 @@ TAKES_NONE = {
         "def g(y, tau):\n    return tf.reduce_sum(y * tau)\n"
         "def f(options):\n    return lambda y: g(y, options['tau'])\n"
     ),
+    "an entry of what is handed on, beside a tensor": (
+        "def g(y, options):\n    return tf.reduce_sum(y * options['tau'])\n"
+        "def f(options):\n    return g(tf.ones(3), options)\n"
+    ),
     "the shape that a layer is built with": (
         "class L(tf.keras.layers.Layer):\n    def build(self, shape):\n        self.size = tf.reshape(shape[0], [1])\n"
     ),
@@ -118,6 +135,29 @@ def test_takes_tensors_by_assumption(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", TAKES_NONE)
 def test_takes_no_tensor(tmp_path: Path, name: str) -> None:
     assert not asked(analyzed(tmp_path, TAKES_NONE[name]), TAKES_NONE[name]).facts.candidate
+
+
+def test_a_sample_of_a_joint_distribution_holds_tensors(tmp_path: Path) -> None:
+    text = (
+        "import tensorflow_probability as tfp\nprior = tfp.distributions.JointDistributionSequential("
+        "[tfp.distributions.Normal(0.0, 1.0), tfp.distributions.Normal(1.0, 1.0)])\n"
+        "def f(parts):\n    return tf.exp(parts[0]) + parts[1]\nprint(f(prior.sample(3)))\n"
+    )
+    function = asked(analyzed(tmp_path, text), text)
+    assert function.facts.candidate
+    assert function.decision.confidence is Confidence.SEEN
+
+
+@pytest.mark.parametrize(
+    ("hint", "takes"), [("State", True), ("Optional[State]", True), ('"State"', True), ("Sizes", False)]
+)
+def test_a_named_tuple_is_what_its_class_says_of_the_fields(hint: str, takes: bool, tmp_path: Path) -> None:
+    text = (
+        "class State(NamedTuple):\n    place: tf.Tensor\n    speed: tf.Tensor\n"
+        "class Sizes(NamedTuple):\n    place: int\n    speed: int\n"
+        f"def f(state: {hint}, g):\n    return state.place + state.speed * 2.0\n"
+    )
+    assert asked(analyzed(tmp_path, text), text).facts.candidate is takes
 
 
 def test_nothing_is_guessed_beside_a_tensor_that_is_known(tmp_path: Path) -> None:

@@ -637,3 +637,56 @@ def test_what_comes_of_a_derivative_or_of_a_tensor_is_one(given: str, expected: 
         f"    for _ in range(3):\n        x = x + 0.5 * x\n    return {given}\n"
     )
     assert converts(tmp_path, text) is expected
+
+
+JUDGED = """\
+class Base:
+    def __init__(self, model, loss_fn, noise):
+        self.model, self.loss_fn, self.noise = model, loss_fn, noise
+    def learn(self, x: tf.Tensor):
+        with tf.GradientTape() as tape:
+            loss = self.loss_fn(self.model(x))
+        return tape.gradient(loss, self.model.trainable_variables)
+class Judge({base}):
+    def target(self, x: tf.Tensor):
+        return {given}
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "given", "expected"),
+    [
+        ("Base", "self.loss_fn(tf.exp(x))", True),
+        ("Base", "self.loss_fn(self.model(x))", True),
+        ("Base", "self.noise(tf.exp(x))", False),
+        ("Base", "self.loss_fn()", False),
+        ("object", "self.loss_fn(tf.exp(x))", False),
+    ],
+)
+def test_a_field_computes_where_another_method_or_a_base_derives_what_it_gives(
+    base: str, given: str, expected: bool, tmp_path: Path
+) -> None:
+    assert converts(tmp_path, JUDGED.format(base=base, given=given)) is expected
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"), [("tf.nn.relu(x)", True), ("[tf.nn.relu(x), more]", True), ("x.result()", False)]
+)
+def test_what_a_loop_takes_out_of_an_argument_computes_where_an_operation_gets_its_result(
+    after: str, expected: bool, tmp_path: Path
+) -> None:
+    text = (
+        "def target(x: tf.Tensor, parts):\n    more = tf.exp(x)\n"
+        f"    for part in parts:\n        x = part(x)\n    return {after}\n"
+    )
+    assert converts(tmp_path, text) is expected
+
+
+@pytest.mark.parametrize(("made", "expected"), [("time_step.TimeStep(x, x, x, x)", True), ("other.Step(x)", False)])
+def test_a_named_tuple_of_a_package_keeps_what_it_is_given(made: str, expected: bool, tmp_path: Path) -> None:
+    text = (
+        "from tf_agents.trajectories import time_step\nfrom tf_agents.utils import other\n"
+        f"def target(x: tf.Tensor, policy):\n    step = {made}\n"
+        "    return tf.exp(policy.distribution(step).action.log_prob(x))\n"
+    )
+    assert converts(tmp_path, text) is expected

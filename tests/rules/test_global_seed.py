@@ -26,13 +26,23 @@ TEST += "    tf.random.set_seed(1)\n    noisy(tf.ones([3]))\n"
         ({"main.py": SEED + CALL}, True),
         ({"main.py": CALL, "other.py": SEED}, False),
         ({"main.py": "import other\n" + CALL, "other.py": SEED}, True),
+        ({"main.py": CALL, "second.py": "import other\n", "other.py": SEED}, False),
+        ({"main.py": "import second\n" + CALL, "second.py": "import other\n", "other.py": SEED}, True),
         ({"main.py": CALL, "test_it.py": TEST}, True),
         (
             {"main.py": CALL, "test_it.py": "import tensorflow as tf\ndef test_it():\n    tf.random.set_seed(1)\n"},
             False,
         ),
     ],
-    ids=["the script", "another script", "what it imports", "a test that gets there", "another test"],
+    ids=[
+        "the script",
+        "another",
+        "what it imports",
+        "what another imports",
+        "what that imports",
+        "a test that gets there",
+        "another test",
+    ],
 )
 def test_where_the_seed_counts(files: dict[str, str], counts: bool, tmp_path: Path) -> None:
     for name, text in {**files, "lib.py": LIB}.items():

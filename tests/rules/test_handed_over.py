@@ -101,3 +101,14 @@ def test_a_data_set_brings_nothing_symbolic(
     monkeypatch.setattr("hybridize.flow.solve.SMALL_LIMIT", 1)
     monkeypatch.setattr("hybridize.flow.contexts.SLOTS_BY_RECEIVER", 0)
     assert ("HY304" in _codes(tmp_path, _SYMBOLIC.format(after=after), "step")) is told
+
+
+@pytest.mark.parametrize(("used", "told"), [(".numpy()", False), (".shape", False), (".real", True), ("", True)])
+def test_what_no_number_has_is_no_use_of_one(used: str, told: bool, tmp_path: Path) -> None:
+    """Eager code raises there, where the graph's tensor has it: the function was written for graphs."""
+    text = (
+        "import tensorflow as tf\nkept = []\ndef step(x):\n"
+        '    return {"loss": tf.reduce_sum(tf.exp(x)), "edge": 0.0, "total": tf.reduce_sum(x)}\n'
+        f'for _ in range(99):\n    kept.append(step(tf.ones([3]))["edge"]{used})\n'
+    )
+    assert ("HY349" in _codes(tmp_path, text, "step")) is told

@@ -31,6 +31,8 @@ def codes(tmp_path: Path, text: str) -> set[str]:
     [
         ("isinstance(given, dict) and x.shape[0] == 2", "given = type(given)((k, given[k]) for k in given)"),
         ("isinstance(given, (list, tuple))", "x, y = given"),
+        ("given", "x, y = given"),
+        ("given is not None", "x, y = given"),
     ],
 )
 def test_what_is_shown_to_be_python_s_own_is_no_array(asked: str, use: str, tmp_path: Path) -> None:
@@ -137,3 +139,46 @@ def test_what_holds_functions_or_mappings_is_assumed_to_be_no_array(loop: str, t
 )
 def test_what_else_is_gone_through_may_be_an_array(loop: str, tmp_path: Path) -> None:
     assert "HY358" in codes(tmp_path, GONE_THROUGH.format(loop=loop))
+
+
+UNIFIED = """\
+import tensorflow as tf
+import numpy as np
+KEPT = tf.Variable([[1.0], [2.0]])
+def target(x):
+{body}
+    return tf.nn.softmax(tf.exp(tf.matmul(x, KEPT)))
+"""
+_CONVERT = "    if not {asked}:\n        x = tf.convert_to_tensor(x, dtype=tf.float32)\n"
+_CAST = "    elif x.dtype != tf.{dtype}:\n        x = tf.cast(x, dtype=tf.{dtype})\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _CONVERT.format(asked="tf.is_tensor(x)") + _CAST.format(dtype="float32"),
+        _CONVERT.format(asked="isinstance(x, tf.Tensor)") + "    x = tf.cast(x, tf.float32)",
+        "    if isinstance(x, np.ndarray):\n        x = tf.constant(x, tf.float32)\n    else:\n"
+        "        x = tf.cast(x, tf.float32)",
+    ],
+)
+def test_a_question_after_which_all_is_of_one_dtype_tells_nothing(body: str, tmp_path: Path) -> None:
+    """An array is cast where it is one, and where a graph got a tensor of it: measured to be the same."""
+    assert not codes(tmp_path, UNIFIED.format(body=body)) & {"HY358", "HY347", "HY027"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _CONVERT.format(asked="tf.is_tensor(x)"),
+        _CONVERT.format(asked="tf.is_tensor(x)") + _CAST.format(dtype="float64"),
+        _CONVERT.format(asked="tf.is_tensor(x)")
+        + "    elif x.dtype == tf.float32:\n        x = tf.cast(x, tf.float32)",
+        _CONVERT.format(asked="tf.is_tensor(x)") + "    else:\n        x = tf.cast(x * 2.0, tf.float32)",
+        "    if isinstance(x, np.ndarray):\n        x = tf.constant(x, tf.float32)",
+        "    if isinstance(x, np.ndarray):\n        x = tf.cast(x, tf.float32)",
+    ],
+)
+def test_any_other_question_does(body: str, tmp_path: Path) -> None:
+    """An array of float64 stays one in the graph, or is another thing than a tensor of the caller's is."""
+    assert codes(tmp_path, UNIFIED.format(body=body)) & {"HY358", "HY347", "HY027"}

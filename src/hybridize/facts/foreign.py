@@ -33,6 +33,8 @@ _CONVERTS: Final = frozenset(
     "tf.py_function tf.numpy_function".split()
 )
 _KEEPS: Final = "setdefault"
+#: Through so many joins of branches and loops what a call gives is followed.
+_JOINS: Final = 2
 
 
 class Foreign:
@@ -181,9 +183,17 @@ def is_given(frame: Frame, calls: Sequence[ir.Call], *, computed: bool = False) 
             made += [
                 index.source(slot) for each in made if isinstance(each, ir.Sequence) for slot in _elements(index, each)
             ]
+            for _ in range(_JOINS):
+                made += [index.source(slot) for each in made for slot in _joined(index, each)]
             if any(_whole(index, each) is call for each in made for call in calls):
                 return True
     return False
+
+
+def _joined(index: Index, made: Instr | None) -> list[int]:
+    """What a join of branches or of a loop brings together, but for what has been asked for its truth."""
+    slots = [slot for _, slot in made.incoming] if isinstance(made, ir.Phi) else []
+    return [slot for slot in slots if not isinstance(index.definitions.get(slot), ir.Refine)]
 
 
 def _by_operators(frame: Frame, made: Instr) -> list[int]:

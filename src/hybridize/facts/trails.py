@@ -33,14 +33,22 @@ from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
 
 #: How a slot comes from the parameter: by an index of several axes, which only arrays and tensors have; itself; an
-#: element of it, or a structure around it; an attribute or named part; computed from it.
-_AXES: Final = 4
-_SELF: Final = 3
-_SAME: Final = 2
-_PART: Final = 1
+#: element of it, or a structure around it; what it has under a text; an attribute; what something unknown that is kept
+#: or handed in makes of such an entry; computed from it.
+_AXES: Final = 6
+_SELF: Final = 5
+_SAME: Final = 4
+_ENTRY: Final = 3
+_PART: Final = 2
+_GIVEN: Final = 1
 _MADE: Final = 0
+_NAMED: Final = (_ENTRY, _PART)
+#: Whoever hands the mapping on: settings are nothing that models compute on.
+_OF_MAPPING: Final = (_ENTRY, _GIVEN)
 #: What puts tensors together, as readily as numbers.
 _STACKS: Final = frozenset({"tf.stack", "tf.concat"})
+#: What gives the elements of lists together, or with their numbers.
+_DEALS: Final = frozenset({"builtins.zip", "builtins.enumerate"})
 _DTYPE: Final = "the dtypes of TensorFlow's tensors"
 #: From caller to callee so often.
 DEPTH: Final = 4
@@ -120,7 +128,7 @@ class Trail:
         elif isinstance(instr, ir.Item) and instr.source == slot and form >= _SAME and _has_axes(code, instr.index):
             self._add(code, instr.target, _AXES)
         elif isinstance(instr, ir.Item) and instr.source == slot:
-            self._add(code, instr.target, min(form, _PART if self._is_text(code, instr.index) else _SAME))
+            self._add(code, instr.target, min(form, _ENTRY if self._is_text(code, instr.index) else _SAME))
         elif isinstance(instr, ir.Attr):
             if instr.name == "dtype" and form >= _SAME and self._types_tensor(code, instr.target):
                 return _DTYPE
@@ -130,12 +138,12 @@ class Trail:
                 return f"`.{instr.name}` as only tensors have it"
             if not is_no_content(instr.name):
                 self._add(code, instr.target, min(form, _PART))
-        elif isinstance(instr, ir.Return) and form != _MADE and code is self.start[0] and self._gives_tensor(code):
+        elif isinstance(instr, ir.Return) and form > _GIVEN and code is self.start[0] and self._gives_tensor(code):
             return "the tensor that it gives"
-        elif isinstance(instr, (ir.Operator, ir.Unary)) and form != _PART:
+        elif isinstance(instr, (ir.Operator, ir.Unary)) and form not in _NAMED:
             if form == _AXES and any(self._holds_tensor(code, each) for each in operands(instr) if each != slot):
                 return "an operator with a tensor"
-            self._add(code, instr.target, form if form == _AXES else _MADE)
+            self._add(code, instr.target, form if form in (_AXES, _GIVEN) else _MADE)
         return None
 
     def _gives_tensor(self, code: Code) -> bool:
@@ -181,8 +189,10 @@ class Trail:
                 if answer == "" and form == _SELF:
                     return ""
                 # Numbers are computed with as well; what is captured, or comes from other functions, may be a setting.
-                own = (code is self.start[0] or (code, slot) in self.inner) and not self.depth
-                strong = form >= _SELF and own if takes_numbers(answer or "") else form >= _SAME or own
+                here = code is self.start[0] or (code, slot) in self.inner
+                own = here and not self.depth
+                given = own or form >= _SAME or (here and form in _OF_MAPPING)
+                strong = form >= _SELF and own if takes_numbers(answer or "") else given
                 if answer and strong:
                     said = said or answer
             if isinstance(callee, Lib):
@@ -191,12 +201,13 @@ class Trail:
                     said = said or "the replicas of a strategy, one element after the other"
                 if passes_on(callee.name, places):
                     self._add(code, instr.target, form)
-                elif places and form != _PART and callee.name.startswith("tf.") and takes_numbers(callee.name):
-                    self._add(code, instr.target, _MADE)  # who sums up what is computed so does not compute on numbers
+                elif places and form not in _NAMED and callee.name.startswith("tf.") and takes_numbers(callee.name):
+                    # Who sums up what is computed so does not compute on numbers.
+                    self._add(code, instr.target, form if form == _GIVEN else _MADE)
             elif isinstance(callee, Unknown):
                 said = said or self._shown(code, slot, form, instr, callee)
                 if form != _PART and self._is_own(code, instr.function):
-                    self._add(code, instr.target, _MADE)
+                    self._add(code, instr.target, _GIVEN if form in _OF_MAPPING else _MADE)
             elif isinstance(callee, Func) and callee.code.parent is self.start[0] and form >= _SAME:
                 self._enter(callee.code, places, form)
         return said
@@ -239,15 +250,22 @@ class Trail:
         """Whether what is called is a parameter, captured or something of one: a model that is handed in or kept."""
         index = index_of(code)
         arrived = {param.slot for param in code.params}
-        for _ in range(DEPTH):
+        for _ in range(2 * DEPTH):  # a loop over two lists alone is three steps
             slot = index.original(slot)
             if slot in arrived:
                 return True
             made = index.definitions.get(slot)
-            if not isinstance(made, (ir.Attr, ir.Item)):
+            if isinstance(made, ir.Call) and made.arguments and self._deals(code, made):
+                slot = made.arguments[0][0]  # what a loop takes of several lists is of each of them
+            elif isinstance(made, (ir.Attr, ir.Part)):
+                slot = made.owner if isinstance(made, ir.Attr) else made.source
+            else:
                 return isinstance(made, ir.Cell)
-            slot = made.owner if isinstance(made, ir.Attr) else made.source
         return False
+
+    def _deals(self, code: Code, call: ir.Call) -> bool:
+        """Whether a call gives the elements of what it gets, one after the other."""
+        return any(isinstance(o, Lib) and o.name in _DEALS for o in self._values(code, call.function))
 
     def _values(self, code: Code, slot: int) -> list[Obj]:
         """What is in a slot, in any context."""

@@ -13,13 +13,13 @@ from functools import cached_property
 from typing import Final
 
 from hybridize.domain.objects import Bound, Inst, Lib, LibInst, Stream, Unknown
-from hybridize.domain.unknowns import Why
+from hybridize.domain.unknowns import ELEMENT, Why
 from hybridize.facts.foreign import Foreign, gets_tensor, is_given
 from hybridize.facts.reasons import OPAQUE, Reason
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.hints import NO_TENSOR
 from hybridize.library import costs
-from hybridize.library.asking import method_asks
+from hybridize.library.asking import OF_VALUES, method_asks
 from hybridize.library.contracts.lookup import contract_of
 from hybridize.library.contracts.model import Answer
 from hybridize.library.registry import class_chain
@@ -48,10 +48,7 @@ _OF_TENSORS: Final = (_MODEL, _FUNCTION, _LAYER, _ACTIVATION, _METRIC, _DISTRIBU
 #: Methods that only metrics, distributions and bijectors have, and what their calls compute.
 COMPUTING: Final = {
     _METRIC: frozenset({"update_state"}),
-    _DISTRIBUTION: frozenset(
-        "log_prob unnormalized_log_prob log_cdf log_survival_function forward_log_det_jacobian "
-        "inverse_log_det_jacobian".split()
-    ),
+    _DISTRIBUTION: OF_VALUES,
 }
 #: What else a metric does.
 _MEASURED: Final = frozenset({"result", "reset_state", "reset_states"})
@@ -120,6 +117,7 @@ class Used:
         what = what or (_MODEL if _is_method_of_trained(frame, effect.position) else "")
         what = what or (_MODEL if self._is_trained_beside(frame, effect.position) else "")
         what = what or (_MODEL if self._is_trained_field(frame, effect.position) else "")
+        what = what or (_FUNCTION if self._is_derived_field(frame, effect.position) else "")
         what = what or (_ACTIVATION if target.why is Why.ACTIVATION else "")
         what = what or (_MODEL if _is_told_of_training(frame, effect.position) else "")
         what = what or _of_method(frame, effect.position)
@@ -148,11 +146,33 @@ class Used:
         beside = self._nested.get(frame.code.parent, ()) if names and "" not in names else ()
         return any(names <= _asks_for_variables(code, frame.code.parent) for code in beside)
 
+    def _is_derived_field(self, frame: Frame, position: int) -> bool:
+        """Whether what is called is a field, of whose results another method has a tape take gradients."""
+        index = index_of(frame.code)
+        calls = index.calls.get(position, ())
+        fields = _of_classes(frame, self._derived)
+        return bool(calls) and all(
+            _field(frame.code, index.source(call.function)) in fields and (call.arguments or call.keywords)
+            for call in calls
+        )
+
+    @cached_property
+    def _derived(self) -> Mapping[Code | None, set[str]]:
+        """The fields that the methods of a class call, and whose results a tape there derives, by the class."""
+        found: dict[Code | None, set[str]] = {}
+        for code, frames in self._frames.items():
+            index = index_of(code)
+            for call in index.of(ir.Call) if code.in_class else ():
+                name = _field(code, index.source(call.function))
+                if name and any(_is_derived(frame, call.position) for frame in frames):
+                    found.setdefault(code.parent, set()).add(name)
+        return found
+
     def _is_trained_field(self, frame: Frame, position: int) -> bool:
         """Whether what is called is a field, or a method of one, whose trainable variables another method asks for."""
         index = index_of(frame.code)
         made = [index.source(call.function) for call in index.calls.get(position, ())]
-        fields = self._trained.get(frame.code.parent) or set[str]()
+        fields = _of_classes(frame, self._trained)
         if not fields or not made:
             return False
         for read in made:
@@ -207,6 +227,13 @@ class Used:
         return any(self.gives_tensor(Reason(e, frame, ())) for e in effects) and is_given(frame, calls)
 
 
+def _of_classes(frame: Frame, known: Mapping[Code | None, set[str]]) -> set[str]:
+    """What is known of the class of a method, or of one of its bases in the project."""
+    owner = frame.func.owner if frame.func is not None else None
+    codes = {frame.code.parent, *(cls.code for cls in (owner.line if owner is not None else ()))}
+    return {name for code in codes for name in known.get(code, ())}
+
+
 def _field(code: Code, made: Instr | None) -> str:
     """The field of the receiver that an instruction reads; empty for anything else."""
     own = isinstance(made, ir.Attr) and bool(code.params) and index_of(code).original(made.owner) == code.params[0].slot
@@ -223,7 +250,7 @@ def _is_passed(frame: Frame, position: int, target: Unknown) -> bool:
     """Whether an argument that nobody is seen to pass is itself called, and an operation computes on what it gives."""
     index = index_of(frame.code)
     calls = index.calls.get(position, ())
-    itself = _is_argument(target) and gets_tensor(frame, position)
+    itself = _is_handed(target) and gets_tensor(frame, position)
     return itself and is_given(frame, calls, computed=True)
 
 
@@ -302,6 +329,11 @@ def _is_closure(frame: Frame, effect: Effect) -> bool:
 
 def _is_argument(target: Unknown) -> bool:
     return target.why is Why.ARGUMENT and not target.taken
+
+
+def _is_handed(target: Unknown) -> bool:
+    """Whether something is an argument that nobody is seen to pass, or an element of one."""
+    return target.why is Why.ARGUMENT and target.taken in ("", ELEMENT)
 
 
 def _is_trained(frame: Frame, target: Unknown) -> bool:

@@ -182,6 +182,7 @@ class HintReader:
                 elif obj.name == "builtins.bool":
                     result = join(result, frozenset((TRUE, FALSE)))
             elif isinstance(obj, Class):
+                result = join(result, self._named_tuple(obj, depth))
                 for cls in (obj, *obj.subclasses):
                     for inst in self._instances(cls, func):
                         result = join(result, inst.value)
@@ -190,6 +191,15 @@ class HintReader:
             elif obj is NONE or isinstance(obj, (Wrapper, Lit)):
                 result = join(result, self._alias(obj, func, depth))
         return result
+
+    def _named_tuple(self, cls: Class, depth: int) -> Value:
+        """A named tuple of the project by what its class says of the fields, where it says something."""
+        names = self.engine.world.tuple_fields.get(cls, ())
+        hints = [cls.code.field_hints.get(name) for name in names]
+        items = [self._value(hint, cls.module, depth + 1) if hint is not None else BOTTOM for hint in hints]
+        if not any(items):
+            return BOTTOM
+        return tup([item or unknown("a field of a named tuple").value for item in items], "tuple", names).value
 
     def _instances(self, cls: Class, func: Scope) -> Sequence[Inst]:
         found = self.engine.world.instances.get(cls, ())
@@ -271,6 +281,8 @@ class HintReader:
     def _is_tensor_type(self, obj: Obj, func: Scope, depth: int) -> bool:
         if isinstance(obj, Lib):
             return obj.name in TENSOR_TYPES
+        if isinstance(obj, Class) and obj in self.engine.world.tuple_fields:
+            return any(self.is_tensor_hint(hint, obj.module, depth + 1) for hint in obj.code.field_hints.values())
         if isinstance(obj, Wrapper) and obj.kind == ALIAS:
             base, scope = alias_of(obj)
             return self._has_tensor(base, [*alias_parts(obj)], scope, depth + 1)

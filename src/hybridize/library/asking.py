@@ -38,6 +38,14 @@ _METHODS: Final[Mapping[str, frozenset[str]]] = {
     "keras.optimizers.Optimizer": frozenset({"apply_gradients"}),
     "keras.optimizers.legacy.Optimizer": frozenset({"apply_gradients"}),
 }
+#: Methods of TensorFlow Probability's distributions and bijectors that compute of a value, and that nothing else has...
+OF_VALUES: Final = frozenset(
+    "log_prob prob unnormalized_log_prob log_cdf survival_function log_survival_function forward_log_det_jacobian "
+    "inverse_log_det_jacobian".split()
+)
+#: ... and those whose names others use, too.
+_OF_VALUES: Final = OF_VALUES | {"cdf", "quantile", "forward", "inverse"}
+_OF_PROBABILITY: Final = ("tensorflow_probability.distributions.", "tensorflow_probability.bijectors.")
 #: What gives its replicas their parts of a batch, and the methods that do so.
 STRATEGY: Final = "tf.distribute.Strategy"
 STRATEGY_RUNS: Final = frozenset({"run", "experimental_run_v2"})
@@ -109,6 +117,8 @@ def method_asks(chain: Collection[str], name: str, place: int | str) -> bool:
     """Whether a method of a class with these bases takes tensors at a place."""
     if name in STRATEGY_RUNS and STRATEGY in chain:
         return place in (1, "args")
+    if name in _OF_VALUES and place in (0, "value", "x", "y"):
+        return any(each.startswith(_OF_PROBABILITY) for each in chain)
     return place in (0, 1, 2) and any(name in _METHODS.get(each, ()) for each in chain)
 
 

@@ -34,7 +34,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.session import cached
 from hybridize.domain.tensors import DENSE, NDARRAY, Shape
-from hybridize.domain.unknowns import ELEMENT, Why
+from hybridize.domain.unknowns import ATTRIBUTE, ELEMENT, Why
 from hybridize.library import registry
 from hybridize.library.constants import CONSTANTS
 from hybridize.library.index import Entry, known_package, lookup
@@ -54,6 +54,9 @@ _SLICED: Final = frozenset({"tuple", "TensorShape"})
 #: Modules inside Keras that projects import all the same, and whose every function computes.
 _OPERATIONS: Final = ("keras.src.backend.math.", "keras.src.backend.numpy.", "keras.src.backend.nn.")
 _OF_DATASET: Final = regex(r"^(?:an element|an example|a batch) of a (?:\w+ )?dataset$")
+#: What is drawn from a joint distribution, as the library's model of it says.
+OF_JOINT: Final = "a sample of a joint distribution"
+_OF_SAMPLE: Final = regex(rf"^(?:{ELEMENT} of |{ATTRIBUTE} of )*{OF_JOINT}$")
 
 
 def library_module(name: str) -> Value:
@@ -195,7 +198,11 @@ def _is_known(cls: str) -> bool:
 
 
 def holds_tensors(obj: Unknown) -> bool:
-    """Whether nothing but the structure is unknown: of an element of a dataset, which is made of tensors."""
+    """Whether nothing but the structure is unknown: an element of a dataset, or a sample, is made of tensors."""
+    return _is_element(obj) or _OF_SAMPLE.match(obj.reason) is not None
+
+
+def _is_element(obj: Unknown) -> bool:
     return _OF_DATASET.match(obj.reason) is not None
 
 
@@ -224,7 +231,7 @@ def operator_item(call: Call) -> Value:
             return stream(obj.kind, obj.element).value if sliced and obj.kind in _SLICED else obj.element
         case Unknown():
             # A dataset holds nothing but tensors, in whatever structure.
-            return tensor(DENSE).value if holds_tensors(obj) else obj.part(ELEMENT)
+            return tensor(DENSE).value if _is_element(obj) else obj.part(ELEMENT)
         case Lib() if obj.name.startswith("np."):
             from hybridize.library.numpy.indexing import indexed
 

@@ -116,6 +116,7 @@ class Code:
     occurrence: int = 1
     bound: frozenset[str] = frozenset()
     fields: tuple[str, ...] = ()
+    field_hints: dict[str, ast.expr] = field(default_factory=dict)
     #: Appends to a list of the same function that count (`program.growth`), by their position.
     appends: dict[int, Growth] = field(default_factory=dict)
     index: Any = None  # program.index: made when first asked for

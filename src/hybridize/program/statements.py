@@ -32,6 +32,7 @@ def _assign_statement(low: Lowering, node: ast.Assign) -> None:
 def _annotated(low: Lowering, node: ast.AnnAssign) -> None:
     if low.is_class and isinstance(node.target, ast.Name):
         low.code.fields += (node.target.id,)
+        low.code.field_hints[node.target.id] = node.annotation
     if node.value is None:
         return
     slot = low.expr(node.value)

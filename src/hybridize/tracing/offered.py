@@ -10,7 +10,7 @@ optimizer that comes as an argument, from the next test, say, TensorFlow raises.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
 from hybridize.domain.objects import Tensor, Unknown
@@ -22,12 +22,16 @@ from hybridize.program.index import index_of
 from hybridize.program.operands import joined
 from hybridize.tracing.late import STEPS, is_optimizer
 from hybridize.tracing.meetings import met
+from hybridize.tracing.unified import unifies
 from hybridize.tracing.unseen import Given
+from hybridize.tracing.values import argument
 from hybridize.tracing.views import FrameView, ProjectView
 
 #: So many names and joins are gone from a conversion to the parameter.
 _FAR: Final = 24
 _CONVERTS: Final = "tf.convert_to_tensor"
+#: Not of the tensor that a graph gets: a question for arrays stands before it, which is answered otherwise there.
+_MAKES: Final = "tf.constant"
 
 
 def refused_offers(project: ProjectView, given: Mapping[Frame, Given]) -> Iterator[Evidence]:
@@ -42,13 +46,24 @@ def refused_offers(project: ProjectView, given: Mapping[Frame, Given]) -> Iterat
 def _arrays(view: FrameView, places: Mapping[int, int]) -> Iterator[Evidence]:
     """Conversions of what comes, as it comes."""
     for call in index_of(view.code).of(ir.Call):
-        for meeting in met(view, call) if _CONVERTS in view.names(call.function) else ():
-            dtypes = {dtype for dtype in meeting.dtypes if dtype is not None}
-            if dtypes and _may_be_other(view, meeting.slot, dtypes):
-                for i in _passed(view, meeting.slot, places):
+        for slot, asked in _converted(view, call):
+            dtypes = {dtype for dtype in asked if dtype is not None}
+            if dtypes and _may_be_other(view, slot, dtypes):
+                for i in _passed(view, slot, places):
                     name = view.code.params[i].name
                     said = f"converts `{name}` to {min(dtypes)}, as a graph does with no array of another dtype"
                     yield Evidence(said, view.code.path, call.position >> 16)
+
+
+def _converted(view: FrameView, call: ir.Call) -> Iterator[tuple[int, Set[str | None]]]:
+    """What a call converts to which dtypes, unless it ends there whatever comes."""
+    names = {_CONVERTS, _MAKES}.intersection(view.names(call.function))
+    if names and unifies(view, call.position):
+        return
+    if _CONVERTS in names:
+        yield from ((meeting.slot, meeting.dtypes) for meeting in met(view, call))
+    elif _MAKES in names and argument(call, 1, "dtype") >= 0:
+        yield argument(call, 0, "value"), {o.dtype for o in view.value(call.target) if isinstance(o, Tensor)}
 
 
 def _may_be_other(view: FrameView, slot: int, dtypes: set[str]) -> bool:

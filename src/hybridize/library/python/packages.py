@@ -43,7 +43,7 @@ _PACKAGES: Final[Mapping[str, str]] = {
     "data_models": "datasets pandas polars pyarrow",
     "science": "pyDOE pyDOE2 scipy sklearn",
     "images": "PIL cv2 imageio librosa matplotlib nibabel pydicom pylab seaborn skimage soundfile visdom",
-    "probability": "gpflow tensorflow_addons tensorflow_probability",
+    "probability": "gpflow tensorflow_addons tensorflow_probability tf_agents",
     "messages": "colorsys google pycocotools tflite_runtime",
     "torch_models": "torch",
     "neighbours": "gym gymnasium tensorflow_datasets tensorflow_hub torch",

@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
+from hybridize.library.defaults import OF_JOINT
 from hybridize.library.python.gaussian import MODELS
 from hybridize.library.python.rules import (
     call_back,
@@ -137,7 +138,7 @@ _JOINT: Final = replace(
     _DISTRIBUTION,
     methods={
         **_DISTRIBUTION.methods,
-        **methods("sample mean mode", lambda call: unknown("a sample of a joint distribution").value),
+        **methods("sample mean mode", lambda call: unknown(OF_JOINT).value),
     },
 )
 _PROBABILITY_LAYERS: Final = (
@@ -212,6 +213,8 @@ _ADDON_SEQ2SEQ: Final = "BasicDecoder BeamSearchDecoder AttentionWrapper Bahdana
 
 _ADDONS: Final = "tensorflow_addons"
 _TFP: Final = ("tensorflow_probability", "tensorflow_probability.python")
+#: TF-Agents' named tuples, which keep what they are given.
+_STEPS: Final = "TimeStep time_step.TimeStep PolicyStep policy_step.PolicyStep Trajectory trajectory.Trajectory"
 _METRIC_LEARNING: Final = "tensorflow_addons.losses.metric_learning"
 
 FUNCTIONS: Final[dict[str, Spec]] = {
@@ -299,6 +302,11 @@ def _minimized(call: Call) -> Value:
     return unknown("the results of an optimizer").value
 
 
+def _named_tuple(_: Call) -> Value:
+    """A tuple with methods of its own, of which nothing is known but that a graph may hold and return it."""
+    return unknown("a named tuple of TF-Agents").value
+
+
 def _layer(name: str) -> ClassSpec:
     return ClassSpec(bases=("keras.layers.Layer",), call=Spec(_like_input, op=True) if name in _ADDON_SAME else None)
 
@@ -371,6 +379,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
             "MetropolisAdjustedLangevinAlgorithm",
         )
     },
+    **{f"tf_agents.trajectories.{n}": ClassSpec(make=_named_tuple) for n in _STEPS.split()},
     "tensorflow_probability.mcmc.TransitionKernel": ClassSpec(
         methods=methods("one_step bootstrap_results", lambda call: unknown("the state of a kernel").value)
     ),

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Container, Lib, Tensor, Tup, Value
-from hybridize.domain.tensors import DENSE, NDARRAY
-from hybridize.library.types import is_instance
+from hybridize.domain.tensors import NDARRAY
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes, operators
@@ -17,6 +16,7 @@ from hybridize.tracing.certain import runs_always
 from hybridize.tracing.denoted import denoted
 from hybridize.tracing.generic import choices, is_dispatched
 from hybridize.tracing.switches import behaves_as_numpy
+from hybridize.tracing.unified import answers_for_tensors, unifies
 from hybridize.tracing.values import argument
 from hybridize.tracing.views import FrameView, position_of
 
@@ -155,19 +155,13 @@ def _eager(array: Tensor, kinds: list[str]) -> bool:
     return False
 
 
-def answers_for_tensors(kinds: list[str]) -> bool:
-    """Whether a tensor is surely of some of the classes."""
-    tensor = next((o for o in _DENSE), None)
-    return tensor is not None and any(
-        is_instance(tensor, kind)[0] and not is_instance(tensor, kind)[1] for kind in kinds
-    )
-
-
 def only_converts(view: FrameView, instr: ir.Call, kinds: list[str]) -> bool:
-    """Whether the test only decides to make a tensor of the array, with the dtype that it has.
+    """Whether the test only decides to make a tensor of the array, with the dtype that it has or that tensors get.
 
     What raises only where no tensor comes raises in a graph no more, and eager code would have raised for good reason.
     """
+    if unifies(view, instr.position):
+        return True
     node = view.node
     for each in walk(node) if node is not None else ():
         if isinstance(each, (ast.If, ast.IfExp)) and any(
@@ -218,9 +212,6 @@ def _converts(view: FrameView, node: ast.expr | None) -> bool:
             keeps = len(node.args) == 1 and all(keyword.arg == "name" for keyword in node.keywords)
             return keeps and not _CONVERTING.isdisjoint(denoted(view.frame.module, node.func))
     return False
-
-
-_DENSE: Final = (Tensor(DENSE, None, None, None),)
 
 
 RULE = Rule(

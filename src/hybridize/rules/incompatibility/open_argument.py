@@ -16,12 +16,13 @@ from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import NO_SLOT
 from hybridize.program.operands import arguments, operands
-from hybridize.rules.incompatibility.array_argument import ATTRIBUTES, answers_for_tensors, kinds_of, only_converts
+from hybridize.rules.incompatibility.array_argument import ATTRIBUTES, kinds_of, only_converts
 from hybridize.rules.incompatibility.eager_question import tells
 from hybridize.rules.incompatibility.host_function import on_host
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes
 from hybridize.tracing.control import control
 from hybridize.tracing.results import returns
+from hybridize.tracing.unified import answers_for_tensors
 from hybridize.tracing.values import argument, uses
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
@@ -46,6 +47,8 @@ _LOOKS: Final = frozenset({"builtins.hasattr", "builtins.getattr"})
 _EAGER: Final = frozenset({"numpy", "_numpy"})
 #: Packages whose functions compute nothing.
 _FOR_PEOPLE: Final = ("typing", "abc")
+#: Questions that do not tell a tuple from an array: an array of more than one element has no truth.
+_OF_ALL: Final = frozenset({"truth", "none"})
 #: What is assumed of an argument that is taken apart into names: rows of an array have none.
 _TAKEN_APART: Final = "assumed that what is taken apart into names is a tuple or list"
 #: What is assumed of an argument whose elements are called, or given as keywords: no array is one of such.
@@ -250,7 +253,8 @@ def _is_told_of(view: FrameView, slot: int, needs: int) -> bool:
     places = [i for i in range(len(view.code.params)) if needs & parameter_bit(i)]
     frames = view.project.solution.frames.get(view.code, ())
     passed = any(isinstance(o, Tensor) for frame in frames for i in places for o in frame.args[i])
-    asked = isinstance(view.definition(slot), ir.Refine)
+    made = view.definition(slot)
+    asked = isinstance(made, ir.Refine) and made.kind not in _OF_ALL
     return asked or passed or any(is_described(view.code, view.code.params[i].name) for i in places)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from typing import Final
 
@@ -161,6 +162,8 @@ def _neutral(view: FrameView, use: Instr, slot: int, part: Part, exact: bool) ->
     if part.kind in NUMBERS:
         if isinstance(use, ir.If):
             return True
+        if isinstance(use, ir.Attr):
+            return not hasattr(getattr(builtins, part.kind, None), use.name)  # as `.numpy`, which raises in eager code
         if isinstance(use, ir.Item):
             return use.index == slot and part.kind == "int"
         if isinstance(use, ir.Format):

@@ -88,8 +88,8 @@ def _is_none(view: FrameView, slot: int) -> bool:
 
 def _is_seeded(view: FrameView) -> bool:
     """Whether the global seed is set where the draw happens: in the same file, or by a program that gets there."""
-    everywhere, files = view.project.shared("global seed", lambda: _seeds(view.project))
-    if everywhere or view.code.path in files:
+    files = view.project.shared("global seed", lambda: _seeds(view.project))
+    if view.code.path in files:
         return True
     return bool(files) and view.frame in view.project.shared("seeded frames", lambda: _led_to(view.project, files))
 
@@ -105,14 +105,12 @@ def _led_to(project: ProjectView, files: frozenset[str]) -> set[Frame]:
     return set(closure(starts, lambda each: callees.get(each, ())))
 
 
-def _seeds(project: ProjectView) -> tuple[bool, frozenset[str]]:
-    """Whether the seed is set for all the project, else the scripts and tests that set it for themselves."""
+def _seeds(project: ProjectView) -> frozenset[str]:
+    """The files that set the seed, and those that import them, by others, too: a program that begins there has it."""
     frames = [frame for found in project.solution.frames.values() for frame in found]
-    seeding = [f for f in frames if _sets_seed(f)]
-    files = _programs(seeding)
-    imported = _imported(project) if files else frozenset()
-    everywhere = any(not is_test_path(path) and _stem(path) in imported for path in files)
-    return everywhere, frozenset(files)
+    seeding = _programs([f for f in frames if _sets_seed(f)])
+    importers = _importers(project) if seeding else {}
+    return frozenset(closure(seeding, lambda path: () if is_test_path(path) else importers.get(_stem(path), ())))
 
 
 def _sets_seed(frame: Frame) -> bool:
@@ -127,16 +125,18 @@ def _programs(frames: list[Frame]) -> set[str]:
     return {frame.code.path for frame in closure(frames, lambda each: each.callers) if not frame.callers}
 
 
-def _imported(project: ProjectView) -> frozenset[str]:
-    """The last parts of the names that some module imports."""
-    found: set[str] = set()
+def _importers(project: ProjectView) -> dict[str, set[str]]:
+    """The files that import something, by the last parts of the names that they import."""
+    found: dict[str, set[str]] = {}
     for code in project.solution.frames:
         index = index_of(code)
-        found.update(instr.name.rpartition(".")[2] for instr in index.of(ir.Import))
+        names = {instr.name.rpartition(".")[2] for instr in index.of(ir.Import)}
         for instr in index.of(ir.ImportFrom):
-            found |= {str(instr.module or "").rpartition(".")[2], str(instr.name)}
-        found.update(str(instr.module or "").rpartition(".")[2] for instr in index.of(ir.ImportStar))
-    return frozenset(found)
+            names |= {str(instr.module or "").rpartition(".")[2], str(instr.name)}
+        names.update(str(instr.module or "").rpartition(".")[2] for instr in index.of(ir.ImportStar))
+        for name in names:
+            found.setdefault(name, set()).add(code.path)
+    return found
 
 
 def _stem(path: str) -> str:
