@@ -57,7 +57,7 @@ class Bench:
     _files: dict[str, SourceFile | None] = field(default_factory=dict)
     _codes: dict[str, dict[int, Code]] | None = None
     _attributes: dict[str, list[tuple[Frame, FieldUse]]] = field(default_factory=dict)
-    _promised: dict[SourceFile | Code, set[str]] = field(default_factory=dict)
+    _promised: dict[str | Code, set[str]] = field(default_factory=dict)
 
     def file(self, path: str) -> SourceFile | None:
         """A file of the project; None for what does not parse."""
@@ -78,7 +78,7 @@ class Bench:
         where some of these are unknown, one that no function of the program has.
         """
         if method is None:
-            return file.fresh(wanted, self._promised.get(file, frozenset()))
+            return file.fresh(wanted, self._promised.get(file.path, frozenset()))
         classes = self._relatives(method)
         taken = self._functions if classes is None else frozenset[str]().union(*map(self._members, classes))
         promised = self._promised.values() if classes is None else (self._promised.get(c, ()) for c in classes)
@@ -110,7 +110,7 @@ class Bench:
 
     def promise(self, file: SourceFile, *names: str, method: Code | None = None) -> None:
         """Notes names that a change makes in a file, or beside a method: it may be made together with others."""
-        home = file if method is None or method.parent is None else method.parent
+        home = file.path if method is None or method.parent is None else method.parent
         self._promised.setdefault(home, set()).update(names)
 
     @cached_property
