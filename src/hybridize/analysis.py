@@ -135,7 +135,10 @@ class Analysis:
         return found if len(found) == len(names) else None
 
     def _is_alone(self, part: Part) -> bool:
-        return len(part.files) == len(self._inputs.files)
+        """Whether a part is all that can run: what Python does not parse calls nothing."""
+        own, read = {ref.relative for ref in part.files}, self._inputs.read
+        others = (ref.relative for ref in self._inputs.files if ref.relative not in own)
+        return all(path not in self._functions and not isinstance(read[path], SourceError) for path in others)
 
     def _outlines(self) -> dict[str, Outline | SourceError]:
         """What each file imports and how many functions it has."""

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from hybridize.decide.model import Action, FunctionReport, Report
 from hybridize.facts.model import Mode
-from hybridize.records import dataclass, field
+from hybridize.records import dataclass, field, replace
 from hybridize.repairs.model import Bundle, Proposed
 from hybridize.rewrite.compose import compose
 
@@ -95,9 +95,25 @@ def _of_the_source(
     left: Iterable[tuple[Bundle, str]], report: Report, made: Collection[str]
 ) -> list[tuple[Bundle, str]]:
     """What is left of functions that people can find: in the project as it is, or made by what is applied."""
-    known = {function.facts.id for function in report.functions}.union(made)
+    lines = {function.facts.id: function.facts.line for function in report.functions}
     # The code at the top of a module is no function of a report.
-    return [item for item in left if item[0].function in known or item[0].qualname == "<module>"]
+    known = [(b, why) for b, why in left if b.function in lines or b.function in made or b.qualname == "<module>"]
+    return [(replace(bundle, line=lines.get(bundle.function, bundle.line)), why) for bundle, why in known]
+
+
+def placed(each: Proposed, now: Report, first: Report) -> Proposed:
+    """A repair of what repairs made of a project, at the line that its function has in the project as it was."""
+    if now is first:
+        return each
+    old = {f.facts.id: f.facts for f in first.functions}
+    around = [
+        f.facts for f in now.functions if f.facts.path == each.path and f.facts.line <= each.line and f.facts.id in old
+    ]
+    if not around:
+        return each
+    nearest = max(around, key=lambda facts: facts.line)
+    was = old[nearest.id]
+    return replace(each, line=min(each.line - nearest.line + was.line, was.end_line))
 
 
 def goals(report: Report) -> list[tuple[Goal, Bundle]]:
@@ -140,7 +156,8 @@ def _attempt(analyze: Analyze, report: Report, read: Read, wanted: Wanted, rejec
         if not composed.taken:
             break
         for i, bundle in composed.taken.items():
-            state.applied.setdefault(goal_of[i], []).append(bundle)
+            at = replace(bundle, repairs=tuple(placed(each, state.report, report) for each in bundle.repairs))
+            state.applied.setdefault(goal_of[i], []).append(at)
         state.contents.update(composed.files)
         state.report = analyze(state.contents)
     return state

@@ -35,6 +35,7 @@ def python(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     [
         (["chek"], "unknown command `chek`; did you mean `check`?"),
         (["xyzzy"], "unknown command `xyzzy`"),
+        (["rule", "HY817"], "unknown command `rule`; did you mean `hybridize explain CODE`?"),
         (["src/model.py"], "unknown command `src/model.py`; did you mean `hybridize check src/model.py`?"),
         (["--versoin"], "unknown option `--versoin`; did you mean `--version`?"),
         (["check", "--selct", "P1"], "unknown option `--selct`; did you mean `--select`?"),

@@ -44,6 +44,14 @@ def test_a_written_baseline_leaves_nothing(folder: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().out == ""
 
 
+def test_what_it_leaves_out_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main([*CHECK, "--write-baseline"])
+    capsys.readouterr()
+    main(CHECK)
+    number = sum(entry.get("count", 1) for entry in entries(folder))
+    assert capsys.readouterr().err == f"hybridize: note: {number} entries of baseline.json not reported\n"
+
+
 def test_it_counts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main([*CHECK, "--write-baseline"])
     twice = PROGRAM.replace("def double", "def triple(x):\n    return x * 3\n\ntriple(tf.ones(1))\n\ndef double")

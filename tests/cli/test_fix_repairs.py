@@ -204,3 +204,48 @@ def test_interactive_offers_parts_and_steps(file: Path, monkeypatch: pytest.Monk
     text = file.read_text()
     assert text.count("@tf.function") == 1
     assert ("def _train_step_graph" in text) != ("def train_step_2" in text)
+
+
+TRAINER = """\
+import tensorflow as tf
+w = tf.Variable([[1.0], [2.0]])
+losses = []
+
+
+def train_step(x):
+    for _ in range(4):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - 1.0))
+        w.assign_sub(0.1 * tape.gradient(loss, w))
+    losses.append(loss.numpy())
+    if len(losses) % 5 == 0:
+        print(losses[-1])
+
+
+for _ in range(10):
+    train_step(tf.ones([4, 2]))
+"""
+
+
+def test_lines_are_those_of_the_file_as_it_was(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(TRAINER)
+    main(["fix", "--diff", "--unsafe-fixes"])
+    shown, said = capsys.readouterr()
+    lines = [line.split()[:2] for line in said.splitlines() if line.startswith("    ")]
+    assert lines[:2] == [["11", "repair"], ["11", "to"]]  # the part, then what it becomes
+    assert "+@tf.function\n+def _train_step_graph(x):\n" in shown
+
+
+def test_repairs_that_wait_for_the_same_reason_are_told_once(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = "".join(
+        PROGRAM[PROGRAM.index("def train") : PROGRAM.index("def report")].replace("step(", f"step_{i}(")
+        for i in range(3)
+    )
+    calls = "".join(f"    train_step_{i}(tf.ones([4, 2]), tf.ones([4, 1]))\n" for i in range(3))
+    file.write_text(PROGRAM[: PROGRAM.index("def train")] + steps + "for _ in range(10):\n" + calls)
+    main(["fix", "--diff"])
+    said = capsys.readouterr().err
+    assert said.count("HY801 print-to-tf-print is not safe") == 1
+    assert "train_step_0 (train.py:5) and 2 more (-v names them): HY801" in said
+    main(["fix", "--diff", "-v"])
+    assert capsys.readouterr().err.count("HY801 print-to-tf-print is not safe") == 3

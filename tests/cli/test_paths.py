@@ -241,6 +241,8 @@ def test_cells_of_notebooks(project: Path, capsys: pytest.CaptureFixture[str], i
     (project / "book.ipynb").write_text(text)
     main(["check", "--all-safe", "--no-cache", "--output-format", "concise", "book.ipynb"])
     assert capsys.readouterr().out.startswith("book.ipynb:cell 3:1:1: P1 convert `step`")
+    main(["explain", "--all-safe", "--no-cache", "book.ipynb:cell 3:1"])
+    assert "add `@tf.function` to the definition on line 1 of cell 3" in capsys.readouterr().out
     main(["check", "--all-safe", "--no-cache", "--output-format", "github", "book.ipynb"])
     line = text[: text.index("def step")].count("\n") + 1
     column = text.index("def step") - text.rfind("\n", 0, text.index("def step"))

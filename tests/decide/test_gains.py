@@ -488,3 +488,21 @@ for example in tfds.load("mnist", {loaded}):
     print(shift(example["image"]))
 """
     assert chosen(functions(tmp_path, source)) == expected
+
+
+def test_a_file_that_does_not_parse_is_no_second_program(tmp_path: Path) -> None:
+    shown = """
+    import tensorflow as tf
+    def smooth(x):
+        for _ in range(5):
+            x = tf.nn.softmax(tf.tanh(x) * 2.0) + tf.sqrt(tf.abs(x))
+        return x
+    print(smooth(tf.ones([10, 10])))
+    print(smooth(tf.ones([10, 10])))
+    """
+    (tmp_path / "shown.py").write_text(textwrap.dedent(shown))
+    decided = []
+    for other in ("print 'of Python 2'\n", "import sys\nprint(sys.argv)\n"):
+        (tmp_path / "other.py").write_text(other)
+        decided += [f.decision.action for f in analyze([tmp_path], Config()).functions]
+    assert decided == [Action.CONVERT_TO_HYBRID, Action.KEEP]

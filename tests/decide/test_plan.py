@@ -104,7 +104,6 @@ def test_a_function_of_few_operations_is_left_out(tmp_path: Path) -> None:
     assert (found["one"].decision.benefit or 1) == pytest.approx(0.23, abs=0.05)
 
 
-<<<<<<< HEAD
 def test_what_calls_something_unknown_is_not_counted_to_the_end(tmp_path: Path) -> None:
     source = "import elsewhere\nimport tensorflow as tf\ndef score(x):\n    return tf.sin(x) + elsewhere.density(x)\n"
     found = functions(source + "for i in range(100):\n    score(tf.ones(3))\n", tmp_path)
@@ -112,18 +111,6 @@ def test_what_calls_something_unknown_is_not_counted_to_the_end(tmp_path: Path) 
     assert (status.code, found["score"].decision.action.value) == ("HY026", "keep")
     assert status.message.endswith("and what else it calls is not: nothing shows a gain")
     assert [each.message for each in status.evidence] == ["calls outside code: elsewhere.density"]
-=======
-def test_of_what_nobody_knows_no_count_of_operations_is_told(tmp_path: Path) -> None:
-    source = (
-        "import tensorflow as tf\nfrom elsewhere import model\ndef plain(x):\n    return model(x)\n"
-        "def scaled(x):\n    return model(x) + tf.sin(x) * 2.0\n"
-    )
-    found = functions(source + "for i in range(100):\n    plain(tf.ones(3)), scaled(tf.ones(3))\n", tmp_path)
-    plain, scaled = (next(s for s in found[n].statuses if s.code == "HY021") for n in ("plain", "scaled"))
-    assert plain.message == "nothing is known of what it calls: no gain of a graph is seen"
-    assert scaled.message.startswith("about 3 TensorFlow operations per call, and nothing is known of what else")
-    assert [each.line for each in (*plain.evidence, *scaled.evidence)] == [4, 6]
->>>>>>> find
 
 
 LOGGED = """

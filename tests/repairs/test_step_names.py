@@ -31,3 +31,9 @@ def test_a_name_for_two_modules_is_passed(tmp_path: Path) -> None:
         "import math as m\n" + HEAD + STEP.replace("0.1 *", "m.pi *") + "import cmath as m\nprint(m)\n", tmp_path
     ).text
     assert "train_step(m, x)\n" in text or "train_step(x, m)\n" in text or CALLED not in text
+
+
+def test_steps_of_one_file_have_names_of_their_own(tmp_path: Path) -> None:
+    told = STEP.replace("    gradient =", "    print(loss.numpy())\n    gradient =")
+    text = fixed(HEAD + told + told, tmp_path).text
+    assert text.count("def train_step(x):\n") == text.count("def train_step_2(x):\n") == 1

@@ -54,3 +54,35 @@ def test_only_what_would_become_a_graph_is_offered(each: str, once: str, offered
         found = analyze([tmp_path], Config(all_safe=all_safe)).repairs
         names = {bundle.qualname for bundle in found if not bundle.hybrid}
         assert ("report" in names) == (offered or all_safe)
+
+
+#: A model without `build`, whose layers Keras 3 builds where `call` first calls them.
+UNBUILT = """\
+import tensorflow as tf
+
+
+class Net(tf.keras.Model):
+    def __init__(self, norm=True):
+        super().__init__()
+        self.one = tf.keras.layers.Conv2D(8, 3)
+        self.two = tf.keras.layers.BatchNormalization()
+        self.norm = norm
+
+    def call(self, x):
+        x = self.one(x)
+        if self.norm:
+            x = self.two(x)
+            x = tf.sqrt(tf.nn.softmax(x) * 2.0) + tf.nn.relu(x)
+        return x
+
+
+net = Net()
+for _ in range(500):
+    net(tf.ones([4, 8, 8, 3]))
+"""
+
+
+def test_no_part_is_offered_with_another_layer_that_is_to_be_built(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(UNBUILT, encoding="utf-8")
+    (tmp_path / "requirements.txt").write_text("tensorflow>=2.16\n", encoding="utf-8")
+    assert analyze([tmp_path], Config()).repairs == ()

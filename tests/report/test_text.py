@@ -300,13 +300,13 @@ def test_changes_as_sentences() -> None:
     hybrid = facts("a:f", 8, mode=Mode.HYBRID, hybridization=Hybridization(7, ()))
     called = facts("a:f", 8, mode=Mode.HYBRID, hybridization=Hybridization(20, (), is_decorator=False))
     reconfigured = FunctionReport(hybrid, Decision(Action.RECONFIGURE, "P5", (("jit_compile", "True"),)))
-    assert change(CONVERT) == "add `@tf.function` to the definition on line 42"
-    assert change(FunctionReport(hybrid, Decision(Action.CONVERT_TO_EAGER))) == "remove the decorator on line 7"
-    assert change(FunctionReport(called, Decision(Action.CONVERT_TO_EAGER))) == (
+    assert change(SAMPLE, CONVERT) == "add `@tf.function` to the definition on line 42"
+    assert change(SAMPLE, FunctionReport(hybrid, Decision(Action.CONVERT_TO_EAGER))) == "remove the decorator on line 7"
+    assert change(SAMPLE, FunctionReport(called, Decision(Action.CONVERT_TO_EAGER))) == (
         "remove the call of `tf.function` on line 20"
     )
-    assert change(reconfigured) == "make the decorator on line 7 `@tf.function(jit_compile=True)`"
-    assert change(KEEP) is None
+    assert change(SAMPLE, reconfigured) == "make the decorator on line 7 `@tf.function(jit_compile=True)`"
+    assert change(SAMPLE, KEEP) is None
     assert sentence(reconfigured) == "reconfigure `f`"
     assert sentence(KEEP) == "keep `Trainer.fit` eager"
 

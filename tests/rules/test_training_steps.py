@@ -29,3 +29,14 @@ def test_what_is_added_to_is_taken_and_what_the_step_makes_is_not(tmp_path: Path
     found = [f.message for f in analyze([tmp_path], Config()).findings if f.code == "HY110"]
     assert len(found) == 1
     assert "`train_step(x, total)`" in found[0]
+
+
+def test_what_python_does_within_the_step_stays_in_the_loop(tmp_path: Path) -> None:
+    told = """        losses.append(loss.numpy())
+        if epoch % 3 == 0:
+            print(epoch, float(loss))
+        gradient"""
+    (tmp_path / "program.py").write_text("losses = []\n" + PROGRAM.replace("        gradient", told, 1))
+    (found,) = [f for f in analyze([tmp_path], Config()).findings if f.code == "HY110"]
+    assert "move lines 8 to 16 without lines 12 to 14 into a hybrid function `train_step(x, total)`" in found.message
+    assert "returns `loss, total`" in found.evidence[0].message

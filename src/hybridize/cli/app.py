@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import cast
+from typing import Final, cast
 
 from hybridize.cli.errors import BROKEN_PIPE, ERROR, INTERRUPTED, UsageError
 from hybridize.cli.output import complain
@@ -143,8 +143,13 @@ def _place_extras(
         parser.unknown(extras)
 
 
+#: What other tools call commands that we have, too.
+_ELSEWHERE: Final = {"rule": "explain CODE", "lint": "check", "linter": "rules", "lsp": "server", "diff": "fix --diff"}
+
+
 def _unknown_command(word: str) -> str:
-    hint = did_you_mean(word, COMMANDS)
+    known = _ELSEWHERE.get(word)
+    hint = f"; did you mean `hybridize {known}`?" if known else did_you_mean(word, COMMANDS)
     if not hint and (os.path.exists(word) or "/" in word or word.endswith(".py")):
         hint = f"; did you mean `hybridize check {word}`?"
     return f"unknown command `{word}`{hint}\nrun `hybridize --help` to see what there is"

@@ -96,6 +96,8 @@ def run(args: argparse.Namespace) -> int:
         return ERROR if report.missing else NOTHING
     narrowing.tidy(report, paths, config)
     told = narrowing.narrow(report)
+    if args.output_format == "full" and not args.quiet:
+        narrowing.tell(report, told)
     silenced = _silenced(args, paths, config, report, narrowing) if args.output_format == "sarif" else ()
     deliver(render(told, args, silenced), args.output_file)
     return exit_code(told, exit_zero=args.exit_zero)

@@ -42,11 +42,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Explain a code, or analyze the project and explain one function or all of a file."""
     from hybridize.cli.output import style_for, write
-    from hybridize.cli.parser import did_you_mean
     from hybridize.cli.session import analyze, configure
     from hybridize.report.codes import describe_code, find_code
     from hybridize.report.documentation import load_docs
     from hybridize.report.lookup import TargetError, functions_of, parse_target
+    from hybridize.report.select import unknown_selectors
 
     target = parse_target(args.target)
     doc = find_code(load_docs(), args.target) if target.path is None else None
@@ -54,7 +54,8 @@ def run(args: argparse.Namespace) -> int:
         write(describe_code(doc, style_for()))
         return NOTHING
     if target.path is None and _CODE.fullmatch(args.target):
-        raise UsageError(f"no code `{args.target}`{did_you_mean(args.target, (d.code for d in load_docs().values()))}")
+        ((_, close),) = unknown_selectors([args.target], [(doc.code, "") for doc in load_docs().values()])
+        raise UsageError(f"no code `{args.target}`" + (f"; did you mean `{close}`?" if close else ""))
     if target.path is not None and not os.path.exists(target.path):
         raise UsageError(f"no such file or directory: {target.path}")
     paths = list(args.paths or [_project_of(target)])

@@ -127,12 +127,15 @@ def run(args: argparse.Namespace) -> int:
     if not args.diff and trial is None and not stdin:
         fixes = fixes.write()
     shown = fixes.functions if args.only or args.interactive else None
-    text = render(fixes, args, shown, trial)
+    text, said = render(fixes, args, shown, trial)
     if stdin and not args.diff:
         _to_stdout(fixes, given)
         write(text, sys.stderr) if args.output_file is None else deliver(text, args.output_file)
     else:
         deliver(text, args.output_file)
+    if said:
+        sys.stdout.flush()  # the summary stands below the diff
+        write(said, sys.stderr)
     if report.missing:
         return ERROR
     return SOMETHING if not fixes.complete or (args.diff and fixes.changed) else NOTHING

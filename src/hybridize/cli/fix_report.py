@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Sequence
 
 TYPE_CHECKING = False
@@ -14,26 +13,29 @@ if TYPE_CHECKING:
     from hybridize.fixing.changes import Change
     from hybridize.fixing.fixes import Fixes
     from hybridize.repairing import Repaired
+    from hybridize.repairs.model import Bundle
     from hybridize.report.style import Style
     from hybridize.rewrite.model import FileResult
 
 #: So many kinds of reasons are counted by name.
 _REASONS = 6
+#: So many functions that could be repaired only in part are told with what stays in the way where nothing else is.
+_FEW = 3
 
 
 def render(
     fixes: Fixes, args: argparse.Namespace, chosen: frozenset[str] | None = None, trial: Trial | None = None
-) -> str:
-    """The whole output; with --diff the text goes to stderr and the diff alone is returned.
+) -> tuple[str, str]:
+    """The output, and what is said beside it: with --diff the diff alone is output, so that `| git apply` works.
 
     `chosen` are the ids of the functions that were asked for by name: each that stays as it is is told with its reason.
     `trial` is what the project's tests said of the changes.
     """
-    from hybridize.cli.output import page_for, write
+    from hybridize.cli.output import page_for
     from hybridize.report.paths import Places
 
     if args.output_format == "json":
-        return _json(fixes, chosen, trial)
+        return _json(fixes, chosen, trial), ""
     page, display = page_for(args.output_file), Places.of(fixes.before)
     style = page.style
     text = _text(fixes, args, style, display, chosen)
@@ -44,10 +46,8 @@ def render(
     if args.output_format == "full":
         text = page.fold(text)
     if not args.diff:
-        return text
-    # The diff alone on stdout, so that `| git apply` works; the rest is for the person.
-    write(text, sys.stderr)
-    return diff_of([file.result for file in fixes.files if file.result], style, display)
+        return text, ""
+    return diff_of([file.result for file in fixes.files if file.result], style, display), text
 
 
 def diff_of(results: Sequence[FileResult], style: Style, display: Callable[[str], str]) -> str:
@@ -87,7 +87,7 @@ def _text(
             (each.line, f"{style.paint('repair     ', 'magenta')}  {_repair(each, names)}") for each, names in mended
         ]
         entries += [(c.line, _sentence(c, args.diff, style)) for c in shown]
-        entries.sort(key=lambda entry: entry[0])
+        entries.sort(key=lambda entry: entry[0])  # a repair stands before what it makes of the same line
         if args.output_format == "concise":
             lines += [f"{one_line(spelled(display, file.path, line))}: {said}" for line, said in entries]
         elif entries:
@@ -135,17 +135,24 @@ def _repair(each: object, names: Sequence[str]) -> str:
 
 
 def _left(repaired: Repaired, args: argparse.Namespace, display: Callable[[str], str]) -> list[str]:
-    """What was not repaired: all that is near its goal, the others only counted unless asked for."""
+    """What was not repaired, by reason: all that is near its goal, the others only counted unless they are few."""
     from hybridize.report.paths import place as spelled
     from hybridize.report.style import one_line
     from hybridize.report.words import counted
 
     near = [item for item in repaired.left if item[0].complete or item[0].hybrid or args.verbose]
+    if not near and len(repaired.left) <= _FEW:
+        near = list(repaired.left)
     far = len(repaired.left) - len(near)
     lines = ["not repaired:"] if near else []
-    for bundle, reason in near:
-        place = one_line(spelled(display, bundle.path, bundle.line))
-        lines.append(f"{'':6}  {bundle.qualname} ({place}): {one_line(reason)}")
+    groups: dict[tuple[int, str], list[Bundle]] = {}
+    for number, (bundle, reason) in enumerate(near):
+        alone = args.verbose or args.output_format == "concise"
+        groups.setdefault((number if alone else -1, reason), []).append(bundle)
+    for (_, reason), bundles in groups.items():
+        place = one_line(spelled(display, bundles[0].path, bundles[0].line))
+        more = f" and {len(bundles) - 1:,} more (-v names them)" if len(bundles) > 1 else ""
+        lines.append(f"{'':6}  {bundles[0].qualname} ({place}){more}: {one_line(reason)}")
     if far:
         functions = counted(far, "function")
         lines.append(f"{functions} could be repaired only in part (-v says what stays in the way)")

@@ -91,6 +91,15 @@ class Narrowing:
         except RevisionError as error:
             raise UsageError(f"--since {self._args.since}: {error}") from None
 
+    def tell(self, report: Report, told: Report) -> None:
+        """Says how much of what a report has is left out as known."""
+        if self._known is not None:
+            from hybridize.cli.silenced import by_baseline
+
+            left = len(by_baseline(self.since(report), told))
+            if left:
+                complain(f"{_entries(left)} of {self._file} not reported", label="note")
+
     def write(self, report: Report) -> None:
         """Writes the baseline anew, of all that a report has to say."""
         from hybridize.report.baseline import entries_of

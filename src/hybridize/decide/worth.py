@@ -69,8 +69,6 @@ class Worth:
         if work.updates > costs.MOST_UPDATES or work.steps > costs.MOST_STEPS:
             message = "tracing unrolls a training loop: a graph of one step is what gains"
             return status_of(facts, "not-worth-it", message)
-        if work.benefit < 1 and work.unknown:
-            return self._unshown(code, facts, work)
         if work.benefit < 1:
             if work.unknown:
                 return self._uncounted(code, facts, work)
@@ -80,22 +78,11 @@ class Worth:
             return status_of(facts, "not-worth-it", message)
         return self.seldom(code, facts, work, work.eager - work.graph)
 
-<<<<<<< HEAD
     def _uncounted(self, code: Code, facts: FunctionFacts, work: Work) -> Status:
         """What is said where too little is known to pay, and something is called of which nobody knows what it does."""
         said = next(filter(None, map(opaque_call, self._basis.frames.get(code, []))), None)
         message = f"about {counted(work)} per call as far as known, and what else it calls is not: nothing shows a gain"
         return status_of(facts, "no-gain-seen", message, () if said is None else (said,))
-=======
-    def _unshown(self, code: Code, facts: FunctionFacts, work: Work) -> Status:
-        """That the figures are the least there is: what a function calls is not known, and may gain or not."""
-        found = (opaque_call(frame) for frame in self._basis.frames.get(code, []))
-        evidence = tuple(dict.fromkeys(each for each in found if each is not None))[:1]
-        said = "nothing is known of what it calls"
-        if work.operations >= 1:
-            said = f"about {counted(work)} per call, and nothing is known of what else it calls"
-        return status_of(facts, "not-worth-it", f"{said}: no gain of a graph is seen", evidence)
->>>>>>> find
 
     def apart(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
         """Why a graph of a function would not be run, or only as part of another, whatever it holds."""

@@ -27,7 +27,7 @@ class Offered:
 
     def __init__(self, report: Report, contents: Mapping[str, bytes] = MappingProxyType({})) -> None:
         """`contents` are bytes by path from the project's root that stand for those on disk."""
-        self._root = Path(report.project.root)
+        self._report, self._root = report, Path(report.project.root)
         self._functions = {function.facts.id: function for function in report.functions}
         self._repairs: dict[tuple[str, str, int, int], list[tuple[Bundle, Proposed]]] = {}
         for bundle in report.repairs:
@@ -57,7 +57,7 @@ class Offered:
         return self._files[path]
 
     def _of_decision(self, function: FunctionReport) -> Offer | None:
-        facts, says = function.facts, change(function)
+        facts, says = function.facts, change(self._report, function)
         if says is None or (facts.hybridization is not None and not facts.hybridization.is_decorator):
             return None
         data = self._read(facts.path)

@@ -55,7 +55,7 @@ class Planner:
         final = selected(repaired.report, self.config, repaired.unlocked)
         final = replace(final, functions=tuple(_kept(f) if f.facts.id in held else f for f in final.functions))
         chosen = _with_parts(repaired, functions)
-        lines = {function.facts.id: function.facts.line for function in self.report.functions}
+        lines = {**_lines_of_parts(repaired), **{each.facts.id: each.facts.line for each in self.report.functions}}
         after = {**contents, **repaired.contents}
         files = plan_fixes(final, to_change(final, chosen), after, lines, self.given)
         return Fixes(report, final, repaired, tuple(files), chosen)
@@ -112,3 +112,10 @@ def _with_parts(repaired: Repaired, functions: Functions) -> Functions:
     if functions is None:
         return None
     return functions | {part for part, whole in repaired.made.items() if whole in functions}
+
+
+def _lines_of_parts(repaired: Repaired) -> dict[str, int]:
+    """Where the functions that repairs made (ids) were before: at the lines that these repairs are on."""
+    made = {(each.path, each.makes): each.line for each, _ in repaired.done if each.makes}
+    known = ((f.facts.id, made.get((f.facts.path, f.facts.qualname))) for f in repaired.report.functions)
+    return {name: line for name, line in known if line is not None}

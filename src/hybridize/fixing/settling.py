@@ -13,8 +13,7 @@ from hybridize.decide.model import Action, FunctionReport, Report
 from hybridize.fixing.changes import Change, FileChanges, Outcome
 from hybridize.fixing.fixes import Fixes
 from hybridize.records import replace
-from hybridize.repairing import Repaired
-from hybridize.repairs.model import Proposed
+from hybridize.repairing import Repaired, placed
 
 #: So often is planned for what the last round made, and begun anew without what rounds take back from each other.
 _ROUNDS: Final = 6
@@ -128,20 +127,10 @@ def _decided(function: FunctionReport, later: Mapping[str, FunctionReport]) -> F
 def _repaired(first: Fixes, more: Fixes) -> Repaired:
     """The repairs of both; the contents stay those of the first, which its report is on."""
     one, two = first.repaired, more.repaired
-    done = tuple((_placed(each, first, more), names) for each, names in two.done)
+    done = tuple((placed(each, more.before, first.before), names) for each, names in two.done)
     return replace(
         one,
         done=tuple(sorted((*one.done, *done), key=lambda item: (item[0].path, item[0].line, item[0].code))),
         made={**one.made, **two.made},
         unlocked=one.unlocked | two.unlocked,
     )
-
-
-def _placed(each: Proposed, first: Fixes, more: Fixes) -> Proposed:
-    """A repair at the line that its function has in the file as it was."""
-    around = [f.facts for f in more.before.functions if f.facts.path == each.path and f.facts.line <= each.line]
-    if not around:
-        return each
-    nearest = max(around, key=lambda facts: facts.line)
-    lines = {f.facts.id: f.facts.line for f in first.before.functions}
-    return replace(each, line=each.line - nearest.line + lines.get(nearest.id, nearest.line))

@@ -33,7 +33,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.program.lowering import walk_codes
 from hybridize.records import dataclass, field
-from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.repairs.text import FunctionNode, SourceFile, end, numbered, start
 from hybridize.source.roles import Role
 from hybridize.source.syntax import walk
 from hybridize.source.versions import Versions
@@ -57,7 +57,7 @@ class Bench:
     _files: dict[str, SourceFile | None] = field(default_factory=dict)
     _codes: dict[str, dict[int, Code]] | None = None
     _attributes: dict[str, list[tuple[Frame, FieldUse]]] = field(default_factory=dict)
-    _promised: dict[str, set[str]] = field(default_factory=dict)
+    _promised: dict[str | Code, set[str]] = field(default_factory=dict)
 
     def file(self, path: str) -> SourceFile | None:
         """A file of the project; None for what does not parse."""
@@ -71,25 +71,47 @@ class Bench:
             return None
         return SourceFile(path, read.text, tree, read.cells, self._handed)
 
-    def fresh(self, file: SourceFile, wanted: str, *, member: bool = False) -> str:
+    def fresh(self, file: SourceFile, wanted: str, method: Code | None = None) -> str:
         """A name that a file does not use, nor any change so far that promises to make it there.
 
-        A method (`member`) is called like nothing else in the program: other files may derive from its class, or it
-        from theirs.
+        For a name beside a method it is one that no class has which its own derives from, or which derives from that;
+        where some of these are unknown, one that no function of the program has.
         """
-        if member:
-            return file.fresh(wanted, self._members.union(*self._promised.values()))
-        return file.fresh(wanted, self._promised.get(file.path, frozenset()))
+        if method is None:
+            return file.fresh(wanted, self._promised.get(file.path, frozenset()))
+        classes = self._relatives(method)
+        taken = self._functions if classes is None else frozenset[str]().union(*map(self._members, classes))
+        promised = self._promised.values() if classes is None else (self._promised.get(c, ()) for c in classes)
+        return numbered(wanted, taken.union(*promised))
+
+    def _relatives(self, method: Code) -> list[Code] | None:
+        """The classes that share methods with that of a method; None where not all are known."""
+        own = self.project.solution.world.classes.get(method.parent, ()) if method.parent is not None else ()
+        related = dict.fromkeys(each for cls in own for one in (cls, *cls.subclasses) for each in one.line)
+        if not related or any(each.foreign for each in related):
+            return None
+        return list(dict.fromkeys(each.code for each in related))
+
+    def _members(self, cls: Code) -> frozenset[str]:
+        """The names of the functions in a class, and of the attributes that its methods use."""
+
+        def look() -> frozenset[str]:
+            codes = list(walk_codes(cls))
+            used = (instr.name for code in codes for instr in index_of(code).of(ir.Attr, ir.SetAttr, ir.DelAttr))
+            return frozenset((*(code.name for code in codes), *used))
+
+        return self.project.shared(("members", cls), look)
 
     @cached_property
-    def _members(self) -> frozenset[str]:
+    def _functions(self) -> frozenset[str]:
         """The names of all functions of the program."""
         modules = self.project.solution.program.modules.values()
         return frozenset(code.name for module in modules for code in walk_codes(module.code))
 
-    def promise(self, file: SourceFile, *names: str) -> None:
-        """Notes names that a change makes in a file: it may be made together with others."""
-        self._promised.setdefault(file.path, set()).update(names)
+    def promise(self, file: SourceFile, *names: str, method: Code | None = None) -> None:
+        """Notes names that a change makes in a file, or beside a method: it may be made together with others."""
+        home = file.path if method is None or method.parent is None else method.parent
+        self._promised.setdefault(home, set()).update(names)
 
     @cached_property
     def benefits(self) -> Benefits:

@@ -24,9 +24,9 @@ _OPENS = (b"# %%", b"#%%", b"# In[", b"# <")
 class Part:
     """A run of statements of a function (`scope`; the module for code at its top).
 
-    `before` is the statement in front of which the new function stands, `receiver` the first parameter where it becomes
-    a method beside the old one (else empty). `fixed` are the names that the new function need not be passed.
-    `follows` says that another new function stands right above it.
+    `before` is the statement in front of which the new function stands (with `behind`, behind which), `receiver` the
+    first parameter where it becomes a method beside the old one (else empty). `fixed` are the names that the new
+    function need not be passed. `follows` says that another new function stands right above it.
     """
 
     file: SourceFile
@@ -36,6 +36,7 @@ class Part:
     receiver: str = ""
     fixed: frozenset[str] = frozenset()
     follows: bool = False
+    behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +50,18 @@ class Extracted:
 
 
 def beside(file: SourceFile, own: FunctionNode, block: Sequence[ast.stmt]) -> Part:
-    """A part of a function that becomes a function beside it. Raises NotOffered where that can't be told."""
+    """A part of a function that becomes a function beside it. Raises NotOffered where that can't be told.
+
+    It stands behind the function, which so stays in its place, unless a decorator may call that at once.
+    """
     parent = file.parents[own]
     if not isinstance(parent, ast.ClassDef):
         around = {name for scope in scopes_around(file, own) for name in bound_in(scope)}
-        return Part(file, own, tuple(block), own, fixed=frozenset(around - bound_in(own)))
+        fixed = frozenset(around - bound_in(own))
+        return Part(file, own, tuple(block), own, fixed=fixed, behind=not own.decorator_list)
     if own.decorator_list or not own.args.args or own.args.posonlyargs:
         raise NotOffered(f"`{own.name}` is no plain method")
-    return Part(file, own, tuple(block), own, own.args.args[0].arg)
+    return Part(file, own, tuple(block), own, own.args.args[0].arg, behind=True)
 
 
 def in_front(
@@ -202,20 +207,27 @@ def _written(part: Part, name: str, docstring: str, takes: tuple[str, ...], give
         raise NotOffered("its statements share their lines")
     step = "\t" if "\t" in indent else "    "
     body = [_shifted(line.decode(), indent, outer + step) for line in _moved(file, block, first, last)]
-    line = _first_with_comments(file, part.before)
-    gap = "\n" * _blank_lines(file, part.before, line)
-    lead = "" if part.follows else _lead(file, part.before, line)
     result = f"{outer}{step}return {', '.join(gives)}\n" if gives else ""
     said = f'{outer}{step}"""{docstring}"""\n' if docstring else ""
     head = laid_out(f"def {name}", [part.receiver, *takes] if part.receiver else list(takes), outer)
-    text = f"{lead}{outer}{head}:\n{said}" + "".join(f"{line}\n" for line in body) + result + gap
+    made = _placed(part, f"{outer}{head}:\n{said}" + "".join(f"{line}\n" for line in body) + result)
     called = f"{part.receiver}.{name}" if part.receiver else name
     call = laid_out(f"{', '.join(gives)} = {called}" if gives else called, list(takes), indent)
-    edits = (
-        TextEdit(file.path, (line, 0), (line, 0), text),
-        TextEdit(file.path, (first, 0), (last, len(file.lines[last - 1])), f"{indent}{call}"),
-    )
-    return Extracted(edits, _qualname(file, part, name), takes, gives)
+    replaced = TextEdit(file.path, (first, 0), (last, len(file.lines[last - 1])), f"{indent}{call}")
+    return Extracted((made, replaced), _qualname(file, part, name), takes, gives)
+
+
+def _placed(part: Part, text: str) -> TextEdit:
+    """The edit that puts the lines of the new function where it stands, apart from what is around it."""
+    file, before = part.file, part.before
+    if part.behind:
+        last = _last_with_comments(file, before)
+        place = (last, len(file.lines[last - 1]))
+        gap = "\n" * _between(file, before)
+        return TextEdit(file.path, place, place, f"\n{gap}{text.removesuffix(chr(10))}")
+    line = _first_with_comments(file, before)
+    lead = "" if part.follows else _lead(file, before, line)
+    return TextEdit(file.path, (line, 0), (line, 0), f"{lead}{text}" + "\n" * _blank_lines(file, before, line))
 
 
 def _first_with_comments(file: SourceFile, statement: ast.stmt) -> int:
@@ -228,6 +240,18 @@ def _first_with_comments(file: SourceFile, statement: ast.stmt) -> int:
             break
         first -= 1
     return first
+
+
+def _last_with_comments(file: SourceFile, statement: ast.stmt) -> int:
+    """The last line of a statement, with the comments below that are indented as what is in it."""
+    last = end(statement)[0]
+    for number in range(last + 1, len(file.lines) + 1):
+        line = file.lines[number - 1]
+        text = line.lstrip()
+        if file.opens_cell(number) or (text and (text[:1] != b"#" or len(line) - len(text) <= statement.col_offset)):
+            break
+        last = number if text else last
+    return last
 
 
 def _moved(file: SourceFile, block: Sequence[ast.stmt], first: int, last: int) -> list[bytes]:
@@ -271,9 +295,22 @@ def _apart(file: SourceFile, before: ast.stmt) -> int:
     """
     if not isinstance(file.parents[before], ast.Module) or file.cells is not None:
         return 1
-    tops = [node for node in file.tree.body[1:] if isinstance(node, (FunctionNode, ast.ClassDef))]
+    return max(1, _usual(file, file.tree.body, 2))
+
+
+def _between(file: SourceFile, own: ast.stmt) -> int:
+    """How many blank lines stand between a function and the next: as many as above it, or else above its neighbours."""
+    parent = file.parents[own]
+    body = parent.body if isinstance(parent, (ast.Module, ast.ClassDef, FunctionNode)) else []
+    usual = 2 if isinstance(parent, ast.Module) and file.cells is None else 1
+    return _usual(file, [own, own] if own in body[1:] else body, usual)
+
+
+def _usual(file: SourceFile, body: Sequence[ast.stmt], otherwise: int) -> int:
+    """How many blank lines stand above functions and classes that are not the first of a body, most often."""
+    tops = [node for node in body[1:] if isinstance(node, (FunctionNode, ast.ClassDef))]
     seen = [file.blank_lines_above(_first_with_comments(file, node)) for node in tops]
-    return max(1, max(seen, key=seen.count)) if seen else 2
+    return max(seen, key=seen.count) if seen else otherwise
 
 
 def _qualname(file: SourceFile, part: Part, name: str) -> str:

@@ -81,11 +81,10 @@ def _change(
     sure = all(is_step(bench, function.code, block) for block in blocks)
     for block in blocks:
         part = beside(file, own, block)
-        names.append(
-            bench.fresh(file, f"_{own.name.strip('_').removesuffix('_graph')}_graph", member=bool(part.receiver))
-        )
-        bench.promise(file, names[-1])
+        method = function.code if part.receiver else None
+        names.append(bench.fresh(file, f"_{own.name.strip('_').removesuffix('_graph')}_graph", method))
         extracted.append(extract(part, names[-1], said))
+        bench.promise(file, names[-1], method=method)
         sure = sure and next(doubts(bench, file, part, extracted[-1]), None) is None
     edits = tuple(edit for each in extracted for edit in each.edits)
     spans = ((file.path, start(own), end(own)),)
@@ -170,6 +169,11 @@ for _ in range(10):
 import tensorflow as tf
 w = tf.Variable([[1.0], [2.0]])
 losses = []
+def train_step(x, y):
+    loss = _train_step_graph(x, y)
+    losses.append(loss.numpy())  # for the plot
+    if len(losses) % 5 == 0:
+        print(f"step {len(losses)}: {losses[-1]:.3f}")
 @tf.function
 def _train_step_graph(x, y):
     for _ in range(4):
@@ -177,11 +181,6 @@ def _train_step_graph(x, y):
             loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
         w.assign_sub(0.1 * tape.gradient(loss, w))
     return loss
-def train_step(x, y):
-    loss = _train_step_graph(x, y)
-    losses.append(loss.numpy())  # for the plot
-    if len(losses) % 5 == 0:
-        print(f"step {len(losses)}: {losses[-1]:.3f}")
 for _ in range(10):
     train_step(tf.ones([4, 2]), tf.ones([4, 1]))
 """,
@@ -221,6 +220,12 @@ class Trainer:
     def __init__(self):
         self.w = tf.Variable([[1.0], [2.0]])
         self.history = {"loss": []}
+    def step(self, x, y):
+        started = time.time()
+        predictions, loss = self._step_graph(x, y)
+        self.history["loss"].append(float(loss))
+        self.seconds = time.time() - started
+        return predictions.numpy()
     @tf.function
     def _step_graph(self, x, y):
         # forward and backward
@@ -232,12 +237,6 @@ class Trainer:
             gradient = tf.clip_by_norm(gradient, 1.0) * 0.9
         self.w.assign_sub(0.1 * gradient)
         return predictions, loss
-    def step(self, x, y):
-        started = time.time()
-        predictions, loss = self._step_graph(x, y)
-        self.history["loss"].append(float(loss))
-        self.seconds = time.time() - started
-        return predictions.numpy()
 trainer = Trainer()
 for _ in range(10):
     r = trainer.step(tf.ones([4, 2]), tf.ones([4, 1]))

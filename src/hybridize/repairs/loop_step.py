@@ -61,19 +61,19 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
 def _extracted(bench: Bench, code: Code, file: SourceFile, here: Outside) -> tuple[str, tuple[TextEdit, ...], bool]:
     """The qualified name of the step, the edits that make it, and a part that comes later, functions; if it is sure."""
     part = _part(bench, code, here.file, here.block)
-    is_method = bool(part.receiver)
-    private = "_" if is_method else ""  # a base class may have such a method
-    name = bench.fresh(here.file, f"{private}train_step", member=is_method)
+    method = code if part.receiver else None
+    private = "_" if method else ""  # a base class may have such a method
+    name = bench.fresh(here.file, f"{private}train_step", method)
     made = extract(part, name)
     names, edits = [name], made.edits
     sure = next(doubts(bench, file, part, made), None) is None
     if here.back:
-        names.append(bench.fresh(here.file, f"{private}update_step", member=is_method))
+        names.append(bench.fresh(here.file, f"{private}update_step", method))
         update = _part(bench, code, here.file, here.back)
         more = extract(replace(update, follows=update.before is part.before), names[-1])
         edits = (*more.edits, *edits)
         sure = sure and next(doubts(bench, file, update, more), None) is None
-    bench.promise(here.file, *names)
+    bench.promise(here.file, *names, method=method)
     return made.qualname, edits, sure
 
 

@@ -154,6 +154,7 @@ def _places(bench: Bench, code: Code, cause: Cause) -> Iterator[tuple[str, int]]
     yield cause.path, cause.line
     if cause.hit is not None:
         yield from ((each.path, each.line) for each in cause.hit.evidence[:1])
+        yield from ((cause.path, position >> 16) for position in cause.hit.also)
     reason = cause.reason
     if reason is None:
         return

@@ -282,12 +282,17 @@ class SourceFile:
 
     def fresh(self, wanted: str, taken: Collection[str] = frozenset()) -> str:
         """A name that the file does not use yet, and that is not taken."""
-        wanted = re.sub(r"\W", "_", wanted)
-        number, name = 1, wanted
-        while name in self.used or name in taken:
-            number += 1
-            name = f"{wanted}_{number}"
-        return name
+        return numbered(wanted, self.used.union(taken))
+
+
+def numbered(wanted: str, taken: Collection[str]) -> str:
+    """The name that is wanted, as Python allows it, with a number behind it where it is taken."""
+    wanted = re.sub(r"\W", "_", wanted)
+    number, name = 1, wanted
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name
 
 
 def start(node: ast.AST) -> Place:

@@ -105,7 +105,7 @@ class _Explainer:
         yield f"  verdict: {self.style.action(function.decision.action, verdict(function))}"
         yield from self._because(function)
         yield f"  for: {releases(report.project.versions)}"
-        described = change(function)
+        described = change(report, function)
         if described:
             yield f"  change: {described}"
         if function.decision.benefit is not None:

@@ -111,6 +111,13 @@ def unknown_selectors(selectors: Iterable[str], codes: Sequence[tuple[str, str]]
         if not any(matches(selector, code, name) for code, name in codes):
             from difflib import get_close_matches  # slow to import, and only for mistakes
 
-            close = get_close_matches(selector.lower(), words, n=1)
-            unknown.append((selector, words[close[0]] if close else None))
+            if any(map(str.isdigit, selector)):  # a code: what shares only some digits says nothing
+                near = [word for word in words if _differ_in_one(word, selector.lower())]
+            else:
+                near = get_close_matches(selector.lower(), words, n=1)
+            unknown.append((selector, words[near[0]] if near else None))
     return unknown
+
+
+def _differ_in_one(one: str, two: str) -> bool:
+    return len(one) == len(two) and sum(a != b for a, b in zip(one, two, strict=True)) == 1

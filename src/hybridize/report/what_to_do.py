@@ -121,4 +121,4 @@ def _to_explain(report: Report, display: Callable[[str], str]) -> str | None:
     """The first function to change, or where no finding is to be explained, the first candidate that stays."""
     kept = [] if all_findings(report) else [f for f in report.functions if f.facts.candidate]
     first = next(iter([*ranking(report), *kept]), None)
-    return None if first is None else one_line(f"{display(first.facts.path)}:{first.facts.line}")
+    return None if first is None else one_line(place(display, first.facts.path, first.facts.line))

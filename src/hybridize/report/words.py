@@ -34,12 +34,15 @@ def verdict(function: FunctionReport) -> str:
     return _VERDICTS.get(function.decision.action) or f"keep {function.facts.mode.value}"
 
 
-def change(function: FunctionReport) -> str | None:
+def change(report: Report, function: FunctionReport) -> str | None:
     """The change to the source in a sentence, or None where the function is kept."""
-    hybridization = function.facts.hybridization
+    from hybridize.domain.places import line_words  # not by commands that analyze nothing
+
+    facts, cells = function.facts, dict(report.notebooks).get(function.facts.path)
     if function.decision.action is Action.CONVERT_TO_HYBRID:
-        return edit(function, f" to the definition on line {function.facts.line}")
-    return edit(function, f" on line {hybridization.line}" if hybridization else "")
+        return edit(function, f" to the definition on {line_words(facts.line, cells=cells)}")
+    hybridization = facts.hybridization
+    return edit(function, f" on {line_words(hybridization.line, cells=cells)}" if hybridization else "")
 
 
 def edit(function: FunctionReport, place: str = "") -> str | None:

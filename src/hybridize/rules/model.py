@@ -166,7 +166,8 @@ class RuleHit:
     `unless` is what speculation may assume in its place; empty where it holds for certain, or nobody can tell.
     `sure` is that of the hit, and of the calls that lead there; `about` is the name that it is about,
     and `error` the built-in exception that tracing raises, where one is known. `merged` says that calls of the code
-    that has it are not told apart, `against` what speaks against telling it.
+    that has it are not told apart, `against` what speaks against telling it. `also` are further positions in the code
+    where it holds.
     """
 
     rule: Rule
@@ -184,6 +185,7 @@ class RuleHit:
     error: str = ""
     merged: bool = False
     against: Against = Against.NOTHING
+    also: tuple[int, ...] = ()
 
     @property
     def line(self) -> int:

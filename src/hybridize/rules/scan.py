@@ -401,4 +401,4 @@ def _made(
     outcome = hit.outcome or rule.outcome
     place = (path, hit.position)
     said = (hit.message, *place, level, outcome, blocks, evidence, hit.end, hit.unless)
-    return RuleHit(rule, *said, sure=sure, about=hit.about, error=hit.error, merged=merged)
+    return RuleHit(rule, *said, sure=sure, about=hit.about, error=hit.error, merged=merged, also=hit.also)

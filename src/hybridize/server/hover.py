@@ -44,7 +44,7 @@ def _lines(state: State, function: FunctionReport) -> Iterator[str]:
     yield f"**hybridize: {verdict(function)}** `{one_line(facts.qualname)}`"
     yield ""
     yield _escape(rests_on(function))
-    described = change(function)
+    described = change(state.report, function)
     if described:
         yield f"\nChange: {_escape(described)}"
     if decision.confidence is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -102,18 +103,23 @@ def _explicitly_built(project: ProjectView) -> frozenset[object]:
 
 def lazily_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
     """The first call in the extent of a frame that builds weights: where (in the frame), and of which layer."""
-    found = _first_built(project, frame)
-    if found is not None:
-        return found
+    return next(all_built(project, frame), None)
+
+
+def all_built(project: ProjectView, frame: Frame) -> Iterator[tuple[int, str]]:
+    """The calls in the extent of a frame that build weights: those in its own body first."""
+    yield from _own_built(project, frame)
     extents = project.extents
     for pos, callee, how in extents.calls(frame):
         if how is How.BUILD:
-            return pos, f"`{callee.code.qualname.rpartition('.')[0]}`"
-        for inner in extents.frames(extents.of(callee)):
-            name = project.shared(("builds", inner), partial(_built_there, project, inner))
-            if name:
-                return pos, name
-    return None
+            yield pos, f"`{callee.code.qualname.rpartition('.')[0]}`"
+            continue
+        inner = (
+            project.shared(("builds", f), partial(_built_there, project, f)) for f in extents.frames(extents.of(callee))
+        )
+        name = next(filter(None, inner), "")
+        if name:
+            yield pos, name
 
 
 def _built_there(project: ProjectView, frame: Frame) -> str:
@@ -121,21 +127,19 @@ def _built_there(project: ProjectView, frame: Frame) -> str:
     for (_, callee), how in frame.calls.items():
         if how is How.BUILD:
             return f"`{callee.code.qualname.rpartition('.')[0]}`"
-    found = _first_built(project, frame)
-    return found[1] if found is not None else ""
+    return next((name for _, name in _own_built(project, frame)), "")
 
 
-def _first_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
-    """The first call in the body of a frame that builds weights: where, and of which layer."""
+def _own_built(project: ProjectView, frame: Frame) -> Iterator[tuple[int, str]]:
+    """The calls in the body of a frame that build weights: where, and of which layer."""
     for instr in project.symbolic.instructions(frame.code):
         if not isinstance(instr, ir.Call):
             continue
         for obj in frame.vals[instr.function] or ():
             if isinstance(obj, (LibInst, Inst)) and owns_weights(project, obj) and not is_built(project, obj):
-                return instr.position, f"`{_class_name(obj)}`"
+                yield instr.position, f"`{_class_name(obj)}`"
             if isinstance(obj, Unknown) and frame.code.name == "call":
-                return instr.position, "a layer that it calls"  # as far as anybody can tell
-    return None
+                yield instr.position, "a layer that it calls"  # as far as anybody can tell
 
 
 def _class_name(obj: LibInst | Inst) -> str:

@@ -46,7 +46,7 @@ class Hit:
     rests on calls that were merged: it keeps functions eager, is not told of hybrid ones in large programs, and is
     told as information in small ones. `about` is the name of what is read or made: repairs ask for it; `unless` what
     may be assumed so that it does not hold (speculation); `error` the built-in exception that tracing raises, where
-    it is known to be always this one.
+    it is known to be always this one. `also` are further positions in the function where it holds: told once.
     """
 
     position: int
@@ -63,3 +63,4 @@ class Hit:
     about: str = ""
     unless: str = ""
     error: str = ""
+    also: tuple[int, ...] = ()

@@ -171,7 +171,7 @@ class _Writer:
             "grounds": self._chain(decision.grounds),
             "rests": rests_on(function),
             "why": function.statuses.index(first[0]) if first else -1,
-            "change": change(function),
+            "change": change(self._report, function),
             "made": made_hybrid(facts.hybridization, f"line {facts.hybridization.line}")
             if facts.hybridization
             else None,

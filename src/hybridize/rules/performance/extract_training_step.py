@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
 
 from hybridize.domain.places import line_words
 from hybridize.facts.model import Evidence
@@ -19,16 +19,24 @@ from hybridize.tracing.views import ProjectView
 
 _UPDATES: Final = (".assign", ".assign_sub", ".assign_add")
 _MOST_NAMES: Final = 6
+#: What a graph may do: it makes no difference where a step stands.
+_IN_GRAPHS: Final = "create_variable"
+#: Lines from, to.
+Span: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The statements of a training step: lines, what they need from the loop around, what later code uses of them."""
+    """The statements of a training step: lines, what they need from the loop around, what later code uses of them.
+
+    `without` are the lines among them that Python does, and which stay in the loop.
+    """
 
     first: int
     last: int
     takes: tuple[str, ...]
     gives: tuple[str, ...]
+    without: tuple[Span, ...] = ()
 
 
 def scan(project: ProjectView) -> Iterator[Hit]:
@@ -56,10 +64,13 @@ def _gradients(frame: Frame) -> list[int]:
 def _hit(project: ProjectView, frame: Frame, pos: int) -> Iterator[Hit]:
     tree = project.module(frame.code.path)
     updates = [p >> 16 for p, name in frame.ops.items() if applies(name) or name.endswith(_UPDATES)]
-    step = _step(tree, pos >> 16, updates) if tree is not None else None
+    step = _step(tree, pos >> 16, updates, frame) if tree is not None else None
     if step is None:
         return
-    lines = line_words(step.first, step.last, project.cells(frame.code.path))
+    cells = project.cells(frame.code.path)
+    lines = line_words(step.first, step.last, cells)
+    if step.without:
+        lines += f" without {' and '.join(line_words(*span, cells) for span in step.without[:_MOST_NAMES])}"
     signature = f"train_step({', '.join(step.takes[:_MOST_NAMES])})"
     returned = f" and returns `{', '.join(step.gives[:_MOST_NAMES])}`" if step.gives else ""
     message = f"a training step runs eagerly: move {lines} into a hybrid function `{signature}`"
@@ -69,7 +80,7 @@ def _hit(project: ProjectView, frame: Frame, pos: int) -> Iterator[Hit]:
     yield Hit(step.first << 16, message, evidence=(said,), path=frame.code.path, end=step.last << 16)
 
 
-def _step(tree: ast.Module, line: int, updates: Sequence[int]) -> Step | None:
+def _step(tree: ast.Module, line: int, updates: Sequence[int], frame: Frame) -> Step | None:
     """The statements around a gradient, in the innermost loop that also updates variables."""
     found: Step | None = None
     outer: list[ast.For | ast.While] = []
@@ -78,28 +89,59 @@ def _step(tree: ast.Module, line: int, updates: Sequence[int]) -> Step | None:
             inside = [u for u in updates if _holds(node, u) and u >= line]
             if inside:
                 outer.append(node)
-                found = _cut(node, outer, line, min(inside), tree) or found
+                found = _cut(node, outer, (line, min(inside)), tree, frame) or found
     return found
 
 
 def _cut(
-    loop: ast.For | ast.While, loops: list[ast.For | ast.While], line: int, update: int, tree: ast.Module
+    loop: ast.For | ast.While, loops: list[ast.For | ast.While], places: Span, tree: ast.Module, frame: Frame
 ) -> Step | None:
-    block = _block(loop.body, line, update)
+    block = _block(loop.body, *places)
     if block is None:
         return None
-    stored = _names(block, ast.Store)
     begin, end = block[0].lineno, block[-1].end_lineno or block[-1].lineno
+    left = _left(block, frame)
+    without = tuple(_joined((each.lineno, each.end_lineno or each.lineno) for each in left))
     around = dict.fromkeys(
         name.id
         for each in loops
         for name in walk(each)
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and not begin <= name.lineno <= end
     )
-    needed = reads(block).needed
-    takes = tuple(name for name in _names(block) if name in around and name in needed)
-    later = {n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.lineno > end}
-    return Step(begin, end, takes, tuple(name for name in stored if name in later))
+    needed, stays = reads(block).needed, {node for each in left for node in walk(each)}
+    moved = [n for s in block for n in walk(s) if n not in stays]
+    takes = tuple(name for name in _in_order(moved) if name in around and name in needed)
+    later = {
+        n.id
+        for n in walk(tree)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and (n.lineno > end or n in stays)
+    }
+    gives = tuple(name for name in _in_order(moved, ast.Store) if name in later)
+    return Step(begin, end, takes, gives, without)
+
+
+def _left(block: Sequence[ast.stmt], frame: Frame) -> list[ast.stmt]:
+    """The largest statements of a step that only do what a graph cannot: they compute nothing with tensors."""
+    computed = {pos >> 16 for pos in frame.ops}
+    effects = {effect.position >> 16 for effect in frame.effects.values() if effect.kind != _IN_GRAPHS}
+    found: dict[ast.stmt, None] = {}
+    for line in sorted(effects):
+        around = [n for s in block if _holds(s, line) for n in walk(s) if isinstance(n, ast.stmt) and _holds(n, line)]
+        alone = (n for n in around if not any(_holds(n, each) for each in computed))
+        found |= dict.fromkeys(around and [next(alone, around[-1])])
+    return list(found)
+
+
+def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+    """Lines in order, those that touch each other as one."""
+    last: Span | None = None
+    for span in sorted(spans):
+        if last is not None and span[0] > last[1] + 1:
+            yield last
+            last = None
+        last = span if last is None else (last[0], max(last[1], span[1]))
+    if last is not None:
+        yield last
 
 
 def _block(body: Sequence[ast.stmt], line: int, update: int) -> Sequence[ast.stmt] | None:
@@ -120,9 +162,9 @@ def _block(body: Sequence[ast.stmt], line: int, update: int) -> Sequence[ast.stm
     return block if any(map(_records, block)) else None
 
 
-def _names(block: Sequence[ast.AST], context: type[ast.expr_context] = ast.expr_context) -> list[str]:
-    """The names in a block, in the order in which each stands first."""
-    names = [n for s in block for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, context)]
+def _in_order(nodes: Iterable[ast.AST], context: type[ast.expr_context] = ast.expr_context) -> list[str]:
+    """The names among some nodes, in the order in which each stands first."""
+    names = [n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, context)]
     return list(dict.fromkeys(name.id for name in sorted(names, key=lambda n: (n.lineno, n.col_offset))))
 
 
@@ -146,6 +188,7 @@ RULE = Rule(
     details="""The training step is where a graph gains most: forward pass, gradients and updates are many small
 operations. In the body of a loop, among printing and logging, nothing can be decorated. Move the lines into a
 function of their own that takes the batch and returns the loss, decorate that function, and call it in the loop.
+What Python does among them (`.numpy()`, messages, lists that grow) stays in the loop.
 `fix` does so (HY818) in functions that are called
 once, where nobody can see a difference, `fix --unsafe-fixes` elsewhere.""",
     level=Level.INFO,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.building import builder_around, lazily_built, own_weights_of
+from hybridize.tracing.building import all_built, builder_around, own_weights_of
 from hybridize.tracing.processes import may_have_keras_3, some_may_have_keras_3
 from hybridize.tracing.views import FunctionView
 
@@ -18,7 +18,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         builder = builder_around(function.project, frame)
         if builder is None:
             continue
-        lazy = lazily_built(function.project, frame)
+        built = all_built(function.project, frame)
+        lazy = next(built, None)
         own = own_weights_of(function.project, frame) if builder.code is not frame.code else None
         if lazy is None and own is None:
             continue
@@ -26,7 +27,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             return
         pos, layer = lazy or (function.code.position, f"`{own}`")
         message = f"traced while Keras 3 builds `{builder.code.qualname.rpartition('.')[0]}`: {layer} gets no gradients"
-        yield Hit(pos if pos >> 16 else function.code.position, message)
+        also = tuple(position for position, _ in built)
+        yield Hit(pos if pos >> 16 else function.code.position, message, also=also)
         return
 
 

@@ -20,7 +20,7 @@ function overviewView() {
       tile(counts.candidates, "candidates", address("functions", { show: "candidates" }), "receive tensors, or are graphs already"),
       tile(counts.hybrid, "hybrid today", address("functions", { show: "hybrid" })),
       tile(changes, "to change", address("plan"), changeWords(counts.actions), changes ? "good" : ""),
-      tile(R.findings.length, "findings", address("findings"), levels.map(([level, count]) => (level === "info" ? `${number(count)} info` : counted(count, level))).join(", "), serious ? "warn" : ""),
+      tile(R.findings.length, R.findings.length === 1 ? "finding" : "findings", address("findings"), levels.map(([level, count]) => (level === "info" ? `${number(count)} info` : counted(count, level))).join(", "), serious ? "warn" : ""),
       R.errors.length ? tile(R.errors.length, "not analyzed", address("findings"), "files or functions", "bad") : null),
     modeBar(counts),
     el("div.columns", null,
