@@ -58,7 +58,7 @@ def test_cases_of_a_method_reach_it(decorator: str, parameters: str, tmp_path: P
         "@pytest.mark.parametrize('x', [ARRAY])\ndef test(x): target(x)\n",
         "@pytest.mark.parametrize(('n', 'x'), [(1, ARRAY), (2, ARRAY)])\ndef test(n, x): target(x)\n",
         "@expanding([(ARRAY,), (ARRAY,)])\ndef test(x): target(x)\n",
-        "@parameterized.parameters(ARRAY, ARRAY)\nclass Checks(parameterized.TestCase):\n    def test(self, x): target(x)\n",
+        "@parameterized.parameters(ARRAY, ARRAY)\nclass C(parameterized.TestCase):\n    def test(self, x): target(x)\n",
     ],
 )
 def test_cases_of_functions_and_classes_reach_them(test: str, tmp_path: Path) -> None:

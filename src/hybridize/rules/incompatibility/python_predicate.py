@@ -1,4 +1,4 @@
-"""HY375: `tf.cond` on what is no boolean tensor."""
+"""HY376: `tf.cond` on what is no boolean tensor."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
 
 
 RULE = Rule(
-    code="HY375",
+    code="HY376",
     name="python-predicate",
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
