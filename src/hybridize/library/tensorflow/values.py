@@ -181,13 +181,11 @@ _VARIABLE_METHODS: Final = {
             "scatter_nd_sub scatter_max scatter_min scatter_mul scatter_div batch_scatter_update"
         ).split()
     },
-    "value": Spec(_read),
-    "read_value": Spec(_read),
-    "initialized_value": Spec(_read),
+    **dict.fromkeys(("value", "read_value", "initialized_value"), Spec(_read, op=True)),
     "sparse_read": Spec(_dense(keep=True), op=True),
     "gather_nd": Spec(_dense(keep=True), op=True),
-    "is_initialized": Spec(_dense("bool")),
-    "count_up_to": Spec(_read),
+    "is_initialized": Spec(_dense("bool"), op=True),
+    "count_up_to": Spec(_read, op=True),
     "load": Spec(lambda call: NONE_V),
 }
 #: What parts of variables have: `v[0].assign(x)`. A tensor that is none of one has no such method.

@@ -7,11 +7,13 @@ from typing import Final
 
 from hybridize.domain.objects import Tensor, Value
 from hybridize.domain.tensors import NDARRAY, VARIABLE
+from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
 from hybridize.library.dialect import ASSIGNS
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
+from hybridize.tracing.results import consumers, display, returns, site, taken
 from hybridize.tracing.values import argument, own
 from hybridize.tracing.views import FrameView, FunctionView
 
@@ -45,7 +47,7 @@ _ASSIGNING: Final = frozenset(f"tf.compat.v1.{name}" for name in ASSIGNS)
 
 
 def root(function: FunctionView) -> Iterator[Hit]:
-    """A part of a variable (`v[0]`) that callers pass is assigned to: what a graph gets of it knows no variable."""
+    """A part of a variable (`v[0]`) that callers pass or get is assigned to: what a graph has of it knows none."""
     for view in function.views() if function.facts.may_be_hybrid else ():
         index, arrived = index_of(view.code), {param.slot for param in view.code.params}
         for instr in index.of(ir.Call):
@@ -57,6 +59,32 @@ def root(function: FunctionView) -> Iterator[Hit]:
             if index.original(into) in arrived and not kinds <= {NDARRAY}:
                 said = "assigns to a part of a variable that its caller passes, which works only eagerly"
                 yield Hit(instr.position, said, error="AttributeError")
+        for given in returns(view.frame, view):
+            for path, slot in display(view, given.value):
+                use = _assigned(function, path) if _is_part(view, slot) else None
+                if use is not None:
+                    said = "returns a part of a variable, and a caller assigns to it, which works only eagerly"
+                    yield Hit(given.position, said, error="AttributeError", evidence=(use,))
+
+
+def _is_part(view: FrameView, slot: int) -> bool:
+    """Whether a slot holds `v[i]` of a variable."""
+    part = view.definition(index_of(view.code).original(slot))
+    whole = view.value(part.source) if isinstance(part, ir.Item) else frozenset()
+    return any(isinstance(o, Tensor) and o.kind == VARIABLE for o in whole)
+
+
+def _assigned(function: FunctionView, path: tuple[object, ...]) -> Evidence | None:
+    """Where a caller assigns to a part of the result."""
+    for view, call, _ in consumers(function) or ():
+        for use, slot, exact in taken(view, call.target, path):
+            if isinstance(use, ir.Call):
+                assigns = slot == argument(use, 0, "ref") and not _ASSIGNING.isdisjoint(view.names(use.function))
+            else:
+                assigns = isinstance(use, ir.Attr) and use.name in ASSIGNS
+            if exact and assigns:
+                return site(view, use, "a caller assigns to it here")
+    return None
 
 
 def _reads(index: Index, call: ir.Call) -> bool:
@@ -112,13 +140,26 @@ RULE = Rule(
     act="tracing raises there; do this with what the function returns, outside of it",
     details="""A traced function computes on symbolic tensors: they have no value yet, so `.numpy()`, NumPy
 functions, `list(t)` and the like raise, and so do Keras' own loops (`fit`, `predict`) and `get_weights`. Tensors
-that existed before the trace stay concrete and are no problem. A part of a variable that is passed (`put(v[0], x)`) is
-a tensor, to which only eager code can assign: pass the variable and the index. Compute with TensorFlow's functions
-inside, and convert outside.""",
+that existed before the trace stay concrete and are no problem. A part of a variable that is passed (`put(v[0], x)`) or
+returned is a tensor, to which only eager code can assign: pass the variable and the index. Compute with TensorFlow's
+functions inside, and convert outside.""",
     triggers={ir.Call: Where(call, _reads, (_ALWAYS | _FUNCTIONS).__contains__)},
     frame=scan,
     root=root,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable([1.0, 2.0])
+def target(x):
+    v.assign_add([x, x])
+    return v[0]
+target(tf.constant(3.0)).assign(5.0)
+r1 = v.numpy()
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf
@@ -156,6 +197,16 @@ r1 = target(tf.constant([1.0, 2.0]))
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable([1.0, 2.0])
+def target(x):
+    v.assign_add([x, x])
+    return v[0]
+r1 = target(tf.constant(3.0)) * 2.0
+"""
+        ),
         Example(
             """\
 import tensorflow as tf
