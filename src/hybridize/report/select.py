@@ -120,4 +120,8 @@ def unknown_selectors(selectors: Iterable[str], codes: Sequence[tuple[str, str]]
 
 
 def _differ_in_one(one: str, two: str) -> bool:
-    return len(one) == len(two) and sum(a != b for a, b in zip(one, two, strict=True)) == 1
+    """Whether two words differ in one character, or one of them has one more."""
+    if len(one) == len(two):
+        return sum(a != b for a, b in zip(one, two, strict=True)) == 1
+    short, long = sorted((one, two), key=len)
+    return short in {long[:i] + long[i + 1 :] for i in range(len(long))}
