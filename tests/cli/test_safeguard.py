@@ -344,7 +344,7 @@ REPAIRED = TRAIN.replace("    return loss\n", '    print(f"loss {loss:.4f}")\n  
 def test_a_repair_goes_with_the_conversion_that_needs_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     second = "\n\ndef evaluate(x):\n    for _ in range(30):\n        x = tf.tanh(tf.matmul(x, w @ tf.transpose(w)))\n"
     second += "    return x\n"
-    text = REPAIRED.replace("\n\nfor _", f"{second}\n\nfor _")
+    text = REPAIRED.replace("\n\nfor _", f"{second}\n\nfor _").replace("range(10)", "range(10000)")
     text += "for _ in range(1000):\n    evaluate(tf.ones([4, 2]))\n"
     (project / "lib.py").write_text(text)
     (project / "check").write_text("exit('tf.print' in open('lib.py').read())\n")

@@ -151,7 +151,7 @@ def much(x):
 def step(x, chosen):
     return CHOICE
 for i in range(100):
-    step(tf.ones([4]), i > 3)
+    step(tf.ones([4]), tf.constant(i > 3))
 """
 
 

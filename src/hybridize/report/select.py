@@ -111,13 +111,18 @@ def unknown_selectors(selectors: Iterable[str], codes: Sequence[tuple[str, str]]
         if not any(matches(selector, code, name) for code, name in codes):
             from difflib import get_close_matches  # slow to import, and only for mistakes
 
+            told = selector.lower()
             if any(map(str.isdigit, selector)):  # a code: what shares only some digits says nothing
-                near = [word for word in words if _differ_in_one(word, selector.lower())]
+                near = get_close_matches(told, [word for word in words if _differ_in_one(word, told)], n=1)
             else:
-                near = get_close_matches(selector.lower(), words, n=1)
+                near = get_close_matches(told, words, n=1)
             unknown.append((selector, words[near[0]] if near else None))
     return unknown
 
 
 def _differ_in_one(one: str, two: str) -> bool:
-    return len(one) == len(two) and sum(a != b for a, b in zip(one, two, strict=True)) == 1
+    """Whether two words differ in one character, or one of them has one more."""
+    if len(one) == len(two):
+        return sum(a != b for a, b in zip(one, two, strict=True)) == 1
+    short, long = sorted((one, two), key=len)
+    return short in {long[:i] + long[i + 1 :] for i in range(len(long))}
