@@ -81,6 +81,8 @@ tf.logical_and(x > 0, y); tf.reduce_mean(y) * x; tf.identity(y) + x; tf.cond(y, 
 tf.exp(x) * y.shape[0]; tf.add_n([tf.exp(x) * v for v in y])
 """
 FIRST: Final = ("float32", "float64", "int32", "variable", "array", "array32")
+#: What is no second one: structures, of which each function makes something of its own.
+_STRUCTURES: Final = frozenset({"ragged", "arrays", "tensors"})
 #: What is known to be converted although it differs, and why.
 KNOWN: Final = {
     ("tf.stack([x, x])", "integers"): "eager code makes int32 of arrays of int64, a graph keeps int64",
@@ -94,7 +96,8 @@ Pair = tuple[str, tuple[str, ...]]
 def pairs() -> list[Pair]:
     """Every expression with every argument."""
     one = [(e, (a,)) for e in _listed(_OF_ONE) for a in ARGUMENTS]
-    return [*one, *((e, (a, b)) for e in _listed(_OF_TWO) for a in FIRST for b in ARGUMENTS)]
+    second = [each for each in ARGUMENTS if each not in _STRUCTURES]
+    return [*one, *((e, (a, b)) for e in _listed(_OF_TWO) for a in FIRST for b in second)]
 
 
 def _listed(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from . import grid
 
 
 @pytest.mark.tensorflow
-@pytest.mark.parametrize("count", [100, pytest.param(900, marks=pytest.mark.slow)], ids=("some", "many"))
+@pytest.mark.parametrize("count", [100, pytest.param(600, marks=pytest.mark.slow)], ids=("some", "many"))
 def test_no_function_is_converted_that_differs_for_an_argument_of_its_tests(count: int, tmp_path: Path) -> None:
     chosen = grid.sample(count, seed=20261128)
     grid.write_library(tmp_path, chosen)

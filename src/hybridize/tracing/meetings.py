@@ -86,6 +86,7 @@ _ASKED: Final[dict[str, dict[str, frozenset[str]]]] = {
     "tf.fill": {"dims": _WHOLE},
     "tf.tile": {"multiples": _WHOLE},
     "tf.transpose": {"perm": _WHOLE},
+    **{f"tf.math.reduce_{name}": {"axis": _WHOLE} for name in "sum mean max min prod any all".split()},
     "tf.expand_dims": {"axis": _WHOLE},
     "tf.reverse": {"axis": _WHOLE},
     "tf.repeat": {"repeats": _SMALL},
