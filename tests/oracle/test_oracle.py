@@ -19,14 +19,14 @@ from .judge import EXACT, UNKNOWN, WRONG, Score, Type, compare, judge_family, me
 from .judge import Verdict as Judged
 
 #: Programs of each family that are run again under TensorFlow, and compared with what is recorded.
-SAMPLE = 6
+SAMPLE = 3
 
 
 def complaints(bad: list[Judged]) -> str:
     return "\n".join(f"{v.place}: recorded {v.recorded}, inferred {v.inferred}" for v in bad)
 
 
-@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)], ids=("some", "all"))
+@pytest.mark.parametrize("every", [10, pytest.param(2, marks=pytest.mark.slow)], ids=("some", "half"))
 def test_thresholds(every: int) -> None:
     """Over the programs the project's promises hold, and no family is far behind the others."""
     whole, bad = Score(), []

@@ -94,7 +94,8 @@ def sources(data: bytes) -> list[str]:
 @pytest.mark.parametrize("first", [True, pytest.param(False, marks=pytest.mark.slow)], ids=("some", "others"))
 @pytest.mark.parametrize("code", sorted(BY_CODE))
 def test_a_program_in_cells_is_repaired_as_the_script_is(code: str, first: bool, tmp_path: Path) -> None:
-    for i, case in enumerate(BY_CODE[code][:3] if first else BY_CODE[code][3:]):
+    # Of the many that some rules have a part is enough: CI is to answer within 25 minutes.
+    for i, case in enumerate(BY_CODE[code][:2] if first else BY_CODE[code][2::3]):
         folders = tmp_path / f"{i}-script", tmp_path / f"{i}-book"
         for folder in folders:
             folder.mkdir()
