@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
-from hybridize.closure import closure
 from hybridize.domain.calls import How
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Bound, LibInst, Obj, Tensor, Unknown
@@ -22,7 +20,7 @@ from hybridize.library import costs
 from hybridize.library.dialect import NO_COMPUTATION
 from hybridize.library.registry import class_chain
 from hybridize.program import ir
-from hybridize.program.index import Index, index_of, instructions
+from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code
 from hybridize.program.operands import operands
 from hybridize.records import replace
@@ -186,7 +184,8 @@ def _untaken(frames: list[Frame]) -> Evidence | None:
     defaults = {param.slot for param in code.params if param.has_default}
     for instr in index.of(ir.If) if defaults else ():
         taken = [any(frame.edges[edge] for frame in frames) for edge in (instr.then_edge, instr.else_edge)]
-        if not any(taken) or defaults.isdisjoint(closure([instr.condition], partial(_made_of, index), _FAR)):
+        made_of = (slot for slot, _ in index.upstream([instr.condition], operands, _FAR))
+        if not any(taken) or defaults.isdisjoint(made_of):
             continue
         dead = [block for block, runs in zip((instr.then, instr.orelse), taken, strict=True) if not runs]
         inside = [
@@ -197,12 +196,6 @@ def _untaken(frames: list[Frame]) -> Evidence | None:
             said = "no call is seen to take this branch, which may compute"
             return Evidence(said, code.path, call.position >> 16)
     return None
-
-
-def _made_of(index: Index, slot: int) -> list[int]:
-    """The slots of which a slot is made, one step back."""
-    made = index.definitions.get(slot)
-    return [] if made is None else [each for each in operands(made) if each >= 0]
 
 
 def _state_read(frame: Frame) -> Evidence | None:

@@ -28,7 +28,6 @@ _DEQUE: Final = "collections.deque"
 _WHILE: Final = "tf.while_loop"
 
 
-#: What is known of arguments: the caller, the place, the slot, and through how many more calls it is followed.
 def is_growing_dim(frame: Frame, slot: int) -> bool:
     """Whether a slot holds `x.shape[i]` of a variable that a loop binds to a longer tensor."""
     index = index_of(frame.code)

@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Lit, Prim, Tensor
 from hybridize.domain.tensors import NDARRAY
+from hybridize.domain.words import NUMBERS
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
@@ -14,7 +15,6 @@ from hybridize.tracing.values import argument, number, own
 from hybridize.tracing.views import FrameView
 
 _COND: Final = frozenset({"tf.cond"})
-_NUMBERS: Final = frozenset({"bool", "int", "float"})
 
 
 def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
@@ -23,7 +23,7 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     if slot < 0:
         return
     value = view.value(slot)
-    numbers = [obj for obj in value if isinstance(obj, (Lit, Prim)) and obj.kind in _NUMBERS]
+    numbers = [obj for obj in value if isinstance(obj, (Lit, Prim)) and obj.kind in NUMBERS]
     if numbers and not number(view, slot):
         said = f"`tf.cond` gets a Python {numbers[0].kind}, which a graph refuses"
         yield Hit(instr.position, said, OPERATION, sure=len(numbers) == len(value))

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Container, Inst, LibInst, Obj, Value
+from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
@@ -98,8 +99,7 @@ def _stands_around(instr: ir.Instr, pos: int) -> bool:
 
 
 def _held(container: Container) -> Value:
-    cells = [*container.fields.values(), *([container.rest] if container.rest is not None else [])]
-    return frozenset(o for cell in cells for o in cell.value)
+    return frozenset(o for value in parts(container) for o in value)
 
 
 def _holds_several(function: FunctionView, container: Container) -> bool:
