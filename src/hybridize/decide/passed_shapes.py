@@ -15,7 +15,7 @@ from hybridize.closure import closure
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import Tensor, Value
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import passed_slots
+from hybridize.facts.origins import called_at, calls_to, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -38,20 +38,13 @@ def shape_from_outside(project: ProjectView, frames: Iterable[Frame]) -> Evidenc
         for index, value in enumerate(frame.args):
             if not _is_vector(value) or not _sizes(project, frame, index, _CALLS):
                 continue
-            for caller, position in sorted(_sites(frame), key=lambda site: (site[0].code.path, site[1])):
+            for caller, position in sorted(calls_to(frame, DIRECT), key=lambda site: (site[0].code.path, site[1])):
                 slots = passed_slots(caller, position, frame, index) or ()
                 if caller.code.kind != "module" and any(_is_of_shape(project, caller, slot) for slot in slots):
                     name = frame.code.params[index].name
                     said = f"gets a shape as a tensor, `{name}`, of which its graph would not know a dim"
                     return Evidence(said, caller.code.path, position >> 16)
     return None
-
-
-def _sites(frame: Frame) -> Iterator[tuple[Frame, int]]:
-    for caller in frame.callers:
-        for (position, callee), how in caller.calls.items() if caller is not None else ():
-            if callee is frame and how in DIRECT:
-                yield caller, position
 
 
 def _is_vector(value: Value) -> bool:
@@ -96,8 +89,7 @@ def _sizes(project: ProjectView, frame: Frame, index: int, calls: int) -> bool:
 def _passes(project: ProjectView, frame: Frame, call: ir.Call, slot: int, calls: int) -> bool:
     """Whether a function that gets the value does so."""
     return any(
-        slot in (passed_slots(frame, position, callee, index) or ()) and _sizes(project, callee, index, calls - 1)
-        for (position, callee), how in frame.calls.items()
-        if calls and position == call.position and how in DIRECT
+        slot in (passed_slots(frame, call.position, callee, index) or ()) and _sizes(project, callee, index, calls - 1)
+        for callee in (called_at(frame, call.position, DIRECT) if calls else ())
         for index in range(len(callee.code.params))
     )

@@ -14,6 +14,7 @@ from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Evidence
+from hybridize.facts.origins import calls_of
 from hybridize.facts.work import staged
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -25,8 +26,8 @@ from hybridize.tracing.views import ProjectView
 def kept_variable(project: ProjectView, frames: Iterable[Frame], hybrids: Collection[Code]) -> Evidence | None:
     """A call in the graph of a function that would pass a variable to another that keeps it; None for none."""
     for frame in extent(frames, NOT_TRACED | {How.HYBRID}):
-        for (pos, callee), how in sorted(frame.calls.items(), key=lambda each: (each[0][0], each[0][1].uid)):
-            if how in DIRECT and callee.code in hybrids and stages(project, callee):
+        for pos, callee in sorted(calls_of(frame, DIRECT), key=lambda call: (call[0], call[1].uid)):
+            if callee.code in hybrids and stages(project, callee):
                 args = callee.incoming.get((frame, pos), callee.args)
                 if any(isinstance(o, Tensor) and o.kind == VARIABLE for value in args for o in value):
                     said = f"passes a variable to `{callee.code.qualname}`, whose graph keeps that of its first trace"

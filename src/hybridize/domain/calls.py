@@ -47,6 +47,12 @@ class How(StrEnum):
     START = "start"
 
 
+#: Somehow.
+ANY: Final = frozenset(How)
+#: By somebody who is seen.
+SEEN: Final = ANY - {How.ROOT}
+#: By an expression that runs the function itself.
+BY_CALL: Final = frozenset({How.CALL})
 #: By expressions of the program that name the function.
 DIRECT: Final = frozenset({How.CALL, How.HYBRID})
 #: By what the program does, one call for each time that it is done.
@@ -66,3 +72,5 @@ SETS_UP: Final = frozenset({How.BUILD, How.CLASS, How.CONSTRUCTION})
 #: Not as part of the caller's trace: Keras builds once, host functions and class bodies run as Python, and functions
 #: given to `Dataset.map` and the like are traced in eager programs too.
 NOT_TRACED: Final = UNORDERED | {How.HOST, How.GRAPH}
+#: As part of the caller's trace, where the caller is traced.
+TRACED: Final = ANY - NOT_TRACED

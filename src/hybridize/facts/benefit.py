@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from typing import Final
 
-from hybridize.domain.calls import BY_OTHERS, SETS_UP, How
+from hybridize.domain.calls import ANY, BY_OTHERS, SETS_UP, How
 from hybridize.domain.objects import Lib, LibInst, Lit, Stream, Tup
 from hybridize.facts.callgraph import components, reachable
 from hybridize.facts.computation import opaque_call, opaque_places
 from hybridize.facts.keras_graphs import library_loops
 from hybridize.facts.operations import Operation, examples_of, operations, own, symbolic
-from hybridize.facts.origins import call_at, runs_at_once
+from hybridize.facts.origins import call_at, calls_of, runs_at_once
 from hybridize.facts.tapes import recording
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
@@ -366,10 +366,9 @@ class Benefits:
                 if symbolic(frame, instr):
                     for operation in operations(frame, instr, examples):
                         total.add(self._done_by(operation), Often(times, times, times), operation.share)
-        for (pos, callee), how in frame.calls.items():
-            if how not in SKIPPED:
-                times = often.times * self.counts.runs(frame, pos)
-                self._add_symbolic(total, callee, Often(times, times, times), examples, seen)
+        for pos, callee in calls_of(frame, ANY - SKIPPED):
+            times = often.times * self.counts.runs(frame, pos)
+            self._add_symbolic(total, callee, Often(times, times, times), examples, seen)
 
     def _often(self, frame: Frame, pos: int, times: float) -> Often:
         return Often(times, self.counts.copies(frame, pos), self.counts.copies(frame, pos, _FEW))

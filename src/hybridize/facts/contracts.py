@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
-from hybridize.domain.calls import NOT_TRACED, How
+from hybridize.domain.calls import TRACED, How
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Bound, Class, Func, LibInst, Obj, Tensor, Tup, Wrapper
 from hybridize.domain.tensors import DENSE
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
+from hybridize.facts.origins import calls_of
 from hybridize.flow.classes import bases_after
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
@@ -30,7 +31,7 @@ from hybridize.records import dataclass
 _GRAVITY: Final = (Answer.RAISES, Answer.DIFFERS, Answer.UNPROVEN, Answer.GRAPH)
 _ABSTRACT: Final = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
 #: What is called so is under no contract of its caller.
-_APART: Final = NOT_TRACED | {How.CONSTRUCTION}
+_WITHIN: Final = TRACED - {How.CONSTRUCTION}
 #: What users of a library's method are promised that no graph gives.
 _PROMISED: Final = ("arrays", "python")
 _STEPS: Final = 60
@@ -261,8 +262,8 @@ def _implemented_elsewhere(frames: Sequence[Frame], stands: Callable[[Code], boo
     seen = set(frames)
     todo = list(frames)
     for frame in todo:
-        for (pos, callee), how in frame.calls.items():
-            if how in _APART or callee in seen:
+        for pos, callee in calls_of(frame, _WITHIN):
+            if callee in seen:
                 continue
             if callee.code.abstract and callee.code.in_class and not stands(callee.code):
                 said = f"calls `{callee.code.name}`, which only classes elsewhere implement"

@@ -23,7 +23,7 @@ from hybridize.facts.judging import judged
 from hybridize.facts.latent import hands_generator, hands_out, is_hosted, is_latent
 from hybridize.facts.lifted import lifted
 from hybridize.facts.model import Evidence, Fact
-from hybridize.facts.origins import ELSEWHERE, Root, callees_at, cell_roots, passed_slots, roots, slots_of
+from hybridize.facts.origins import ELSEWHERE, Root, called_at, cell_roots, passed_slots, roots, slots_of
 from hybridize.facts.passed import Owners, Passed
 from hybridize.facts.pruned import Pruned
 from hybridize.facts.reasons import (
@@ -454,7 +454,7 @@ def _cut(gathered: Summary, frame: Frame, *path: tuple[str, int, str]) -> None:
 
 def _handed_out(frame: Frame, effect: Effect) -> frozenset[Root]:
     """Where the iterator came from that an object's `__iter__` gave: a generator, or one made there, is new."""
-    made = [callee for callee, how in callees_at(frame, effect.position) if how is How.OPERATOR]
+    made = called_at(frame, effect.position, (How.OPERATOR,))
     made = [callee for callee in made if callee.code.name == "__iter__"]
     if effect.kind != "iterator" or not made:
         return ELSEWHERE

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Final
 
-from hybridize.domain.calls import How
+from hybridize.domain.calls import ANY, How
 from hybridize.domain.objects import NONE, Cell, Container, Lit, Obj, Prim, Tensor, Tup, Unknown, Value
 from hybridize.domain.session import Table, cached, solved
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.latched import acting, assigns
-from hybridize.facts.origins import definitions
+from hybridize.facts.origins import calls_of, definitions
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
@@ -33,6 +33,8 @@ _CACHES: Final = frozenset({"cache", "lru_cache", "cached_property", "memoize"})
 #: Comparisons that ask whether something is there.
 _PRESENCE: Final = frozenset({"is", "is not", "in", "not in"})
 _DEPTH: Final = 3
+#: What is not run by the host while a graph runs.
+_HERE: Final = ANY - {How.HOST}
 _NO_VALUE: Final[Value] = frozenset()
 
 
@@ -282,8 +284,8 @@ def _writes(frame: Frame, region: Region) -> set[str]:
     found = set(region.written(frame.code))
     todo: list[tuple[Frame, int]] = []
     positions = {instr.position for instr in region.block if isinstance(instr, ir.Call)}
-    for (pos, callee), how in frame.calls.items():
-        if pos in positions and how is not How.HOST:
+    for pos, callee in calls_of(frame, _HERE):
+        if pos in positions:
             todo.append((callee, _DEPTH - 1))
     seen: set[Code] = set()
     while todo:
@@ -293,7 +295,7 @@ def _writes(frame: Frame, region: Region) -> set[str]:
         seen.add(callee.code)
         found |= _written_by(callee.code)
         if depth:
-            todo += [(inner, depth - 1) for (_, inner), how in callee.calls.items() if how is not How.HOST]
+            todo += [(inner, depth - 1) for _, inner in calls_of(callee, _HERE)]
     return found
 
 

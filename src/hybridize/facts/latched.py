@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.calls import How
+from hybridize.domain.calls import BY_CALL, How
 from hybridize.domain.objects import Bound, Lib
-from hybridize.facts.origins import callees_at, definitions
+from hybridize.facts.origins import called_at, definitions
 from hybridize.flow.frames import Frame
 from hybridize.library.acting import acts
 from hybridize.program import ir
@@ -27,8 +27,8 @@ def acting(frame: Frame, block: Sequence[Instr], depth: int = _DEPTH) -> bool:
         called = {frame.ops.get(instr.position, ""), *_library_names(frame, instr)}
         if any(map(acts, called)):
             return True
-        for callee, how in callees_at(frame, instr.position) if depth else ():
-            if how is How.CALL and callee is not frame and acting(callee, index_of(callee.code).flat, depth - 1):
+        for callee in called_at(frame, instr.position, BY_CALL) if depth else ():
+            if callee is not frame and acting(callee, index_of(callee.code).flat, depth - 1):
                 return True
     return False
 
@@ -45,9 +45,8 @@ def assigns(frame: Frame, block: Sequence[Instr], depth: int = _DEPTH) -> bool:
         made = known.get(instr.function)
         if isinstance(made, ir.Attr) and str(made.name).startswith(_ASSIGN):
             return True
-        for callee, how in callees_at(frame, instr.position) if depth else ():
-            calls = how in (How.CALL, How.CONSTRUCTION) and callee is not frame
-            if calls and assigns(callee, index_of(callee.code).flat, depth - 1):
+        for callee in called_at(frame, instr.position, BY_CALL | {How.CONSTRUCTION}) if depth else ():
+            if callee is not frame and assigns(callee, index_of(callee.code).flat, depth - 1):
                 return True
     return False
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from typing import Final, TypeAlias
 
-from hybridize.domain.calls import DIRECT, How
+from hybridize.domain.calls import ANY, DIRECT, How
 from hybridize.domain.objects import (
     BOTTOM,
     Bound,
@@ -90,17 +91,48 @@ def starts_program(frame: Frame, position: int) -> bool:
     return any(isinstance(o, Lib) and o.name in _STARTS for call in calls for o in frame.vals[call.function] or ())
 
 
+def edges_to(frame: Frame) -> Iterator[tuple[Frame, int, How]]:
+    """The calls of a solved frame: caller, position, how."""
+    for caller in frame.callers:
+        if not caller.gone:
+            yield from ((caller, pos, how) for pos, how in _by_callee(caller).get(frame, ()))
+
+
+def calls_to(frame: Frame, kinds: Collection[How] = ANY) -> Iterator[tuple[Frame, int]]:
+    """The calls of a solved frame in one of some ways: caller, position."""
+    return ((caller, pos) for caller, pos, how in edges_to(frame) if how in kinds)
+
+
 def callees_at(frame: Frame, position: int) -> list[tuple[Frame, How]]:
     """The frames that a solved frame calls at a position, and how."""
-    return _callees(frame).get(position) or []
+    return _by_position(frame).get(position) or []
+
+
+def called_at(frame: Frame, position: int, kinds: Collection[How] = ANY) -> list[Frame]:
+    """The frames that a solved frame calls at a position in one of some ways."""
+    return [callee for callee, how in callees_at(frame, position) if how in kinds]
+
+
+def calls_of(frame: Frame, kinds: Collection[How]) -> list[tuple[int, Frame]]:
+    """What a frame calls in one of some ways: position, callee."""
+    return [call for call, how in frame.calls.items() if how in kinds]
 
 
 @solved
-def _callees(frame: Frame) -> dict[int, list[tuple[Frame, How]]]:
+def _by_position(frame: Frame) -> dict[int, list[tuple[Frame, How]]]:
     """What a frame calls, by position."""
     found: dict[int, list[tuple[Frame, How]]] = {}
     for (pos, callee), how in frame.calls.items():
         found.setdefault(pos, []).append((callee, how))
+    return found
+
+
+@solved
+def _by_callee(frame: Frame) -> dict[Frame, list[tuple[int, How]]]:
+    """What a frame calls, by what is called."""
+    found: dict[Frame, list[tuple[int, How]]] = {}
+    for (pos, callee), how in frame.calls.items():
+        found.setdefault(callee, []).append((pos, how))
     return found
 
 
@@ -243,8 +275,8 @@ def _trace_field(frame: Frame, instr: ir.Attr, seen: set[tuple[int, int]], found
 def _trace_result(frame: Frame, instr: ir.Call, seen: set[tuple[int, int]], found: set[Root]) -> None:
     """A view of an outer array is outer, and so is what a function hands out; results of library code are fresh."""
     pos = instr.position
-    for callee, how in callees_at(frame, pos):
-        if how not in DIRECT or callee.code.is_generator or callee is frame:
+    for callee in called_at(frame, pos, DIRECT):
+        if callee.code.is_generator or callee is frame:
             continue
         inner: set[Root] = set()
         for each in index_of(callee.code).of(ir.Return):

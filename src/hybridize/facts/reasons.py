@@ -12,7 +12,7 @@ from hybridize.domain.words import CONSTRUCTORS
 from hybridize.facts.evidence import call_step
 from hybridize.facts.guards import is_cached
 from hybridize.facts.model import Evidence, Told
-from hybridize.facts.origins import Root, callees_at
+from hybridize.facts.origins import Root, called_at
 from hybridize.facts.stores import Way
 from hybridize.flow.frames import Effect, Frame
 from hybridize.program import ir
@@ -134,8 +134,8 @@ def kept_properties(reason: Reason) -> tuple[Evidence, ...]:
     """Where the value comes from, if the change is that a property keeps what it has computed."""
     if reason.effect.kind != "attribute":
         return ()
-    found = callees_at(reason.frame, reason.effect.position)
-    codes = [callee.code for callee, how in found if how is How.PROPERTY and is_cached(callee.code)]
+    found = called_at(reason.frame, reason.effect.position, (How.PROPERTY,))
+    codes = [callee.code for callee in found if is_cached(callee.code)]
     returns = [(code, instr) for code in codes for instr in index_of(code).of(ir.Return)]
     return tuple(Evidence("is kept from here", code.path, instr.position >> 16) for code, instr in returns[:1])
 

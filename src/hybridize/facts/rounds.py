@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from hybridize.domain.calls import How
+from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import NONE, Cell, Container, Inst, Lib, Lit, Tensor, Tup, Value
 from hybridize.domain.tensors import RAGGED
 from hybridize.facts.evidence import tells
 from hybridize.facts.model import Evidence, Told
-from hybridize.facts.origins import callees_at, passed_slots
+from hybridize.facts.origins import called_at, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import KEEP, LENGTHEN
 from hybridize.program import ir
@@ -163,9 +163,7 @@ class Rounds:
 
     def _called(self, at: _At, index: Index, call: ir.Call) -> list[_At]:
         found: list[_At] = []
-        callees = [
-            callee for callee, how in callees_at(at.frame, call.position) if how in (How.CALL, How.PROTOCOL, How.HYBRID)
-        ]
+        callees = called_at(at.frame, call.position, DIRECT | {How.PROTOCOL})
         if len(at.sites) < _DEEP:
             for callee in callees:
                 if not callee.code.is_generator and callee.code.name != "__init__":

@@ -25,7 +25,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import UNRESOLVED, Dim, is_dynamic
 from hybridize.facts.callgraph import extent, has_own_gradient
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import definitions
+from hybridize.facts.origins import called_at, definitions
 from hybridize.facts.symbolic import Symbolic
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import LAYERS, SIZE_QUESTIONS
@@ -220,9 +220,7 @@ def _read(
             elif isinstance(obj, LibInst) and obj.cls.startswith(LAYERS):
                 free = obj.cls.removeprefix("keras.layers.").startswith(_SHAPELESS)
                 yield f"`{obj.cls}` needs the size of the last axis", first, () if free else _OF_LAYER
-        if any(
-            how is How.BUILD and pos == instr.position and _asks_size(c.code) for (pos, c), how in frame.calls.items()
-        ):
+        if any(_asks_size(built.code) for built in called_at(frame, instr.position, (How.BUILD,))):
             yield "builds a layer for the size of the last axis", first, _OF_LAYER
     if isinstance(instr, ir.Call):
         for obj in frame.vals[instr.function] or ():

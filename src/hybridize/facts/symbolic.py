@@ -31,7 +31,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.domain.unknowns import Why
-from hybridize.facts.origins import callees_at, definitions, passed_slots
+from hybridize.facts.origins import called_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import STATIC_QUESTIONS
 from hybridize.program import ir
@@ -294,7 +294,7 @@ class Symbolic:
     def _call(self, frame: Frame, masks: dict[int, int], instr: ir.Call) -> None:
         dst, func, args = instr.target, instr.function, instr.arguments
         kwargs, pos = instr.keywords, instr.position
-        callees = [callee for callee, how in callees_at(frame, pos) if how in DIRECT]
+        callees = called_at(frame, pos, DIRECT)
         given = 0
         functions: Value = frame.vals[func] or frozenset()
         libraries = [o.name for o in functions if isinstance(o, Lib)]
@@ -346,8 +346,8 @@ class Symbolic:
                 if receiver >= 0 and any(isinstance(o, Container) for o in frame.vals[receiver] or ()):
                     for slot in arguments(call):
                         found |= masks.get(slot, 0)
-                for callee, how in callees_at(frame, call.position):
-                    if how in DIRECT and callee is not frame:
+                for callee in called_at(frame, call.position, DIRECT):
+                    if callee is not frame:
                         found |= self.lift(frame, call.position, callee, self.stored(callee))
             self._stores[frame] = found
         return found

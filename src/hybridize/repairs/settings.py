@@ -9,6 +9,7 @@ from typing import Final
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Heap, Inst, Lit, Mod, Unknown, Value
 from hybridize.facts.callgraph import extent, reachable
+from hybridize.facts.origins import calls_of
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.repairs.bench import NOTHING, Bench, numbers
@@ -85,7 +86,7 @@ def _in_graphs(bench: Bench) -> set[Code]:
     solution = bench.project.solution
     roots = [frame for code in solution.world.hybrids for frame in bench.frames(code)]
     for frame in solution.world.frames:
-        roots += [callee for (_, callee), how in frame.calls.items() if how is How.GRAPH]
+        roots += [callee for _, callee in calls_of(frame, (How.GRAPH,))]
     return {each.code for each in extent(roots, frozenset())}
 
 

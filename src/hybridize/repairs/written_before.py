@@ -6,9 +6,9 @@ import ast
 from collections.abc import Sequence
 from typing import Final
 
-from hybridize.domain.calls import How
+from hybridize.domain.calls import ANY, How
 from hybridize.domain.objects import Heap
-from hybridize.facts.origins import callees_at
+from hybridize.facts.origins import called_at
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.repairs.bench import Bench
@@ -108,8 +108,7 @@ class Order:
         callees = {
             callee.code
             for frame in self.bench.frames(caller)
-            for callee, how in callees_at(frame, instr.position)
-            if how is not How.BUILD
+            for callee in called_at(frame, instr.position, ANY - {How.BUILD})
         }
         return bool(callees) and all(self._returns_written(each) for each in callees)
 

@@ -9,7 +9,7 @@ from hybridize.closure import closure
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, Lit, Prim, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.words import MUTABLE
-from hybridize.facts.origins import callees_at, roots
+from hybridize.facts.origins import called_at, roots
 from hybridize.flow.docstrings import is_described
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
@@ -223,7 +223,7 @@ def _giving(code: Code, frames: Iterable[Frame]) -> set[Frame]:
             for slot in _brought(index, instr.value, _NO_EDGES, whole=True):
                 made = index.definitions.get(slot)
                 if isinstance(made, ir.Call):
-                    yield from (callee for callee, _ in callees_at(frame, made.position))
+                    yield from called_at(frame, made.position)
 
     return set(closure([frame for frame in frames if frame.code is code], returned))
 

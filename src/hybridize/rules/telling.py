@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Lib, Tensor, lib
 from hybridize.facts.model import Against, Ternary
 from hybridize.flow.frames import Frame
@@ -85,7 +84,7 @@ def _against(function: FunctionView, hit: RuleHit, *, unrun: bool) -> Against:
         return Against.MERGED
     if hit.outcome is not Outcome.RAISES or is_unreached(function, hit) or is_optional(function, hit):
         return Against.NOTHING
-    runs = any(how is not How.ROOT for _, _, _, how in function.callers())
+    runs = function.is_called
     return Against.TRIED if runs else Against.NOTHING
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.calls import How
+from hybridize.domain.calls import BY_CALL
 from hybridize.domain.objects import Cell, Heap, Inst, LibInst, Lit, Tensor
 from hybridize.domain.tensors import NDARRAY
-from hybridize.facts.origins import VIEWS, callees_at, definitions, passed_slots, variable
+from hybridize.facts.origins import VIEWS, called_at, calls_to, definitions, passed_slots, variable
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
@@ -70,7 +70,7 @@ class _Search:
         index = frame.code.place_of(original)
         if index < 0:
             return
-        sites = [(f, pos) for f in frame.callers if not f.gone for (pos, to), _ in f.calls.items() if to is frame]
+        sites = list(calls_to(frame))
         if len(sites) == 1 and not frame.code.params[index].is_starred:
             for each in passed_slots(*sites[0], frame, index) or ():
                 self.trace(sites[0][0], each)
@@ -86,7 +86,7 @@ class _Search:
         for call in index.of(ir.Call):
             for each in arguments(call):
                 if self._is_same(frame, each, slot):
-                    for callee, _ in callees_at(frame, call.position):
+                    for callee in called_at(frame, call.position):
                         self._kept(frame, call.position, callee, each)
 
     def _is_same(self, frame: Frame, other: int, slot: int) -> bool:
@@ -187,8 +187,8 @@ class _Search:
     def _results(self, frame: Frame, slot: int, call: ir.Call, index: int | None) -> None:
         """What functions of the project return: a value, or an element of a tuple."""
         pos = call.position
-        for callee, how in callees_at(frame, pos):
-            if how is not How.CALL or callee.code.is_generator or callee is frame:
+        for callee in called_at(frame, pos, BY_CALL):
+            if callee.code.is_generator or callee is frame:
                 continue
             for each in index_of(callee.code).of(ir.Return):
                 if each.value < 0 or (callee, each.value) in self._seen:

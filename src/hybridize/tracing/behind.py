@@ -13,6 +13,7 @@ from typing import Final
 from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import LibInst, Unknown, Value
 from hybridize.domain.unknowns import Why
+from hybridize.facts.origins import edges_to
 from hybridize.flow.frames import Frame
 from hybridize.library.python.system import lacks
 from hybridize.program import ir
@@ -41,13 +42,7 @@ def is_dead(project: ProjectView, frame: Frame, position: int) -> bool:
 
 def _is_cut_off(project: ProjectView, frames: list[Frame], depth: int) -> bool:
     """Whether all calls of a function stand behind what raises."""
-    calls = [
-        (caller, pos, how)
-        for frame in frames
-        for caller in frame.callers
-        if not caller.gone
-        for pos, how in project.sites(caller).get(frame, ())
-    ]
+    calls = [call for frame in frames for call in edges_to(frame)]
     return bool(calls) and all(
         how is not How.ROOT
         and (pos in _dead(project, caller) or (depth > 1 and _is_cut_off(project, [caller], depth - 1)))

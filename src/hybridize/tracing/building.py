@@ -9,6 +9,7 @@ from typing import Final
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Class, Container, Inst, LibInst, Obj, Tensor, Unknown
 from hybridize.domain.tensors import SYMBOLIC
+from hybridize.facts.origins import calls_of
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
 from hybridize.program import ir
@@ -124,9 +125,8 @@ def all_built(project: ProjectView, frame: Frame) -> Iterator[tuple[int, str]]:
 
 def _built_there(project: ProjectView, frame: Frame) -> str:
     """A layer that a frame itself calls and that builds its weights then; empty where there is none."""
-    for (_, callee), how in frame.calls.items():
-        if how is How.BUILD:
-            return f"`{callee.code.qualname.rpartition('.')[0]}`"
+    for _, callee in calls_of(frame, (How.BUILD,)):
+        return f"`{callee.code.qualname.rpartition('.')[0]}`"
     return next((name for _, name in _own_built(project, frame)), "")
 
 

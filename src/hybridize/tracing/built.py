@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from typing import Final
 
-from hybridize.domain.calls import NOT_TRACED
+from hybridize.domain.calls import NOT_TRACED, TRACED
 from hybridize.domain.objects import Container, Inst, LibInst, Obj, Tup, Value
 from hybridize.facts.extents import Having
 from hybridize.facts.work import Counts
@@ -152,7 +152,7 @@ def early(project: ProjectView) -> frozenset[Obj]:
 def before(function: FunctionView) -> frozenset[Obj]:
     """What has run before each call of a function that is seen: in the constructors, or before it in its callers."""
     project = function.project
-    sites = [(caller, pos) for caller, pos, _, how in function.callers() if how not in NOT_TRACED]
+    sites = [(caller, pos) for caller, pos, _ in function.called_by(TRACED)]
     if not sites:
         return early(project)
     found: Value | None = None

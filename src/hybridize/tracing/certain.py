@@ -28,11 +28,10 @@ def is_called(function: FunctionView) -> bool:
 
 def direct_calls(function: FunctionView) -> Iterator[tuple[Frame, int, Frame]]:
     """The calls that name the function itself: none of a library that runs it (a layer its activation)."""
-    for caller, pos, frame, how in function.callers():
-        if how in DIRECT:
-            called = [o for call in index_of(caller.code).calls.get(pos, ()) for o in caller.vals[call.function] or ()]
-            if called and all(denotes(obj, function.code) for obj in called):
-                yield caller, pos, frame
+    for caller, pos, frame in function.called_by(DIRECT):
+        called = [o for call in index_of(caller.code).calls.get(pos, ()) for o in caller.vals[call.function] or ()]
+        if called and all(denotes(obj, function.code) for obj in called):
+            yield caller, pos, frame
 
 
 def passed_by_place(function: FunctionView, caller: Frame, pos: int, index: int) -> list[int]:

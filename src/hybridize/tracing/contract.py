@@ -15,7 +15,7 @@ from hybridize.domain.objects import Tensor, Unknown
 from hybridize.domain.tensors import DENSE
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.model import Evidence, Ternary
-from hybridize.facts.origins import callees_at, roots
+from hybridize.facts.origins import called_at, roots
 from hybridize.facts.symbolic import CLOSURE, parameter_bit
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -120,7 +120,7 @@ def _is_computed(
     if not depth:
         return False
     if isinstance(made, ir.Call):
-        callees = [callee for callee, _ in callees_at(frame, made.position)]
+        callees = called_at(frame, made.position)
         results = [(each, instr.value) for each in callees for instr in index_of(each.code).of(ir.Return)]
         if made.position in frame.ops:
             return True

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from hybridize.domain.calls import How
+from hybridize.domain.calls import BY_CALL
 from hybridize.domain.objects import (
     NONE_V,
     Bound,
@@ -30,6 +30,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, SYMBOLIC
 from hybridize.domain.words import LAZY, NUMBERS
+from hybridize.facts.origins import called_at
 from hybridize.facts.symbolic import OPERATION, keeps_tensors_out
 from hybridize.flow.truth import truth
 from hybridize.program import ir
@@ -164,8 +165,8 @@ class Control:
                 return 0
             return self.tensor(slot)
         found = 0
-        for callee, how in self.view.callees(call.position):
-            if how is How.CALL and callee is not self.frame and not callee.code.is_generator:
+        for callee in called_at(self.frame, call.position, BY_CALL):
+            if callee is not self.frame and not callee.code.is_generator:
                 inner = control(FrameView(self.view.project, callee))
                 mask = 0
                 for result in index_of(callee.code).of(ir.Return):

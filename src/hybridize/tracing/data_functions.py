@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import BOTTOM, Bound, Stream
-from hybridize.facts.origins import calls_at
+from hybridize.facts.origins import calls_at, calls_of
 from hybridize.flow.frames import Frame
 from hybridize.tracing.switches import switches
 from hybridize.tracing.views import ProjectView
@@ -24,9 +24,12 @@ def given_to_data_sets(project: ProjectView) -> Iterator[tuple[Frame, Frame, int
     reached = project.solution.reached
     for code, frames in project.solution.frames.items():
         for caller in frames if not project.roles.is_test(code.path) else ():
-            for (pos, frame), how in caller.calls.items() if not caller.gone else ():
-                traced = how is How.GRAPH and (frame.code.is_function or frame.code.is_lambda)
-                if traced and frame.code in reached and is_given_to_data(caller, pos):
+            for pos, frame in calls_of(caller, (How.GRAPH,)) if not caller.gone else ():
+                if (
+                    (frame.code.is_function or frame.code.is_lambda)
+                    and frame.code in reached
+                    and is_given_to_data(caller, pos)
+                ):
                     yield frame, caller, pos
 
 

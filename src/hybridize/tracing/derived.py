@@ -111,7 +111,7 @@ class _Ways:
         if not left or (self._seen.get(key, 0) >= left and not self._project.extents.is_recursive(frame)):
             return
         self._seen[key] = left
-        for caller, pos in sites(self._project, frame):
+        for caller, pos in sites(frame):
             around = FrameView(self._project, caller)
             lifted = self._project.symbolic.lift(caller, pos, frame, mask) if mask >= 0 else mask
             self._follow(around, before(around, pos, frame, found), lifted, (*below, frame))

@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Container, LibInst, Lit, Prim, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, SPARSE, VARIABLE, Shape, is_dynamic
+from hybridize.facts.origins import called_at
 from hybridize.library.dialect import HOST_CALLS
 from hybridize.program import ir
 from hybridize.program.ir import Instr
@@ -184,7 +185,7 @@ def _stacked(view: FrameView, call: ir.Call) -> Dims | None:
 
 def _chosen(view: FrameView, call: Instr) -> Dims | None:
     """What two functions give, of which the graph runs one."""
-    given = [callee.ret for callee, _ in view.callees(call.position)]
+    given = [callee.ret for callee in called_at(view.frame, call.position)]
     return _differing(given[0], given[1]) if len(given) == 2 else None
 
 

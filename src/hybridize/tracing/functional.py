@@ -9,6 +9,7 @@ from hybridize.domain.nesting import held
 from hybridize.domain.objects import Container, Inst, Lib, LibInst, Lit, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.guards import guarded, parts
+from hybridize.facts.origins import called_at, calls_to
 from hybridize.facts.symbolic import CLOSURE, OPERATION, parameter_bit
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
@@ -85,13 +86,12 @@ def _fed(view: FrameView) -> Fed:
             or any(isinstance(o, Lib) for o in view.value(instr.function))
         ):
             making |= through
-        for callee, how in view.callees(instr.position):
-            if how in DIRECT:
-                inner = fed(FrameView(view.project, callee))
-                refused = refused or inner.refused
-                lift = view.project.symbolic.lift
-                through |= lift(view.frame, instr.position, callee, inner.layers) & ~OPERATION
-                making |= lift(view.frame, instr.position, callee, inner.making) & ~OPERATION
+        for callee in called_at(view.frame, instr.position, DIRECT):
+            inner = fed(FrameView(view.project, callee))
+            refused = refused or inner.refused
+            lift = view.project.symbolic.lift
+            through |= lift(view.frame, instr.position, callee, inner.layers) & ~OPERATION
+            making |= lift(view.frame, instr.position, callee, inner.making) & ~OPERATION
         if through & ~layers:
             position = position or instr.position
             layers |= through
@@ -188,22 +188,19 @@ def _symbolic_given(project: ProjectView, frame: Frame) -> _Given | None:
 
 
 def _given(project: ProjectView, frame: Frame) -> _Given | None:
-    for caller in frame.callers:
-        if caller.gone:
-            continue
+    for caller, pos in calls_to(frame, DIRECT):
         view = FrameView(project, caller)
         above = _symbolic_given(project, caller)
         built = _builds_on(view)
         built = 0 if built and fed(view).refused else built
         symbolic = built | (above.mask if above is not None else 0)
-        for pos, how in project.sites(caller).get(frame, ()) if symbolic else ():
-            mask = 0
-            for i, value in enumerate(frame.args) if how in DIRECT else ():
-                lifted = project.symbolic.lift(caller, pos, frame, parameter_bit(i)) & ~OPERATION
-                if lifted & symbolic and not all(isinstance(o, (Lit, Prim)) for o in value):
-                    mask |= parameter_bit(i)
-            if mask:
-                return _Given(mask, (caller, pos))
+        mask = 0
+        for i, value in enumerate(frame.args) if symbolic else ():
+            lifted = project.symbolic.lift(caller, pos, frame, parameter_bit(i)) & ~OPERATION
+            if lifted & symbolic and not all(isinstance(o, (Lit, Prim)) for o in value):
+                mask |= parameter_bit(i)
+        if mask:
+            return _Given(mask, (caller, pos))
     return None
 
 
@@ -221,10 +218,9 @@ def _builds_on(view: FrameView) -> int:
             if _is_built(view, instr):
                 for slot in arguments(instr):
                     mask |= view.mask(slot)
-            for callee, how in view.callees(instr.position):
-                if how in DIRECT:
-                    inner = _builds_on(FrameView(view.project, callee))
-                    mask |= view.project.symbolic.lift(view.frame, instr.position, callee, inner)
+            for callee in called_at(view.frame, instr.position, DIRECT):
+                inner = _builds_on(FrameView(view.project, callee))
+                mask |= view.project.symbolic.lift(view.frame, instr.position, callee, inner)
         # What comes of the object that a method is called on may be anything.
         known[view.frame] = mask & ~(OPERATION | CLOSURE | (parameter_bit(0) if view.has_receiver else 0))
     return known[view.frame]

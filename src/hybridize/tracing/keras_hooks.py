@@ -13,6 +13,7 @@ from hybridize.domain.calls import How
 from hybridize.domain.objects import Cell, Inst, Lit
 from hybridize.facts.guards import stored
 from hybridize.facts.keras_graphs import is_run_by_graph
+from hybridize.facts.origins import called_at
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
@@ -55,7 +56,7 @@ def changed_by_callbacks(project: ProjectView) -> Iterator[Changed]:
             continue
         for trainer in frames:
             for pos in sorted({pos for pos, _ in trainer.calls}) if not trainer.gone else ():
-                hooks = [f for (at, f), how in trainer.calls.items() if at == pos and how is How.CALLBACK]
+                hooks = called_at(trainer, pos, (How.CALLBACK,))
                 if hooks and is_run_by_graph(trainer, pos) and not is_dead(project, trainer, pos):
                     yield from _changed(project, trainer, pos, [f for f in hooks if _runs_again(trainer, pos, f)])
 
@@ -75,9 +76,7 @@ def _changed(project: ProjectView, trainer: Frame, pos: int, hooks: list[Frame])
     outside = extents.of_all(hooks)
     if any(_makes_anew(frame) for frame in extents.frames(outside)):
         return
-    steps = [
-        f for (at, f), how in trainer.calls.items() if at == pos and how in _IN_GRAPHS and f.code.name not in _OTHERS
-    ]
+    steps = [frame for frame in called_at(trainer, pos, _IN_GRAPHS) if frame.code.name not in _OTHERS]
     inside = extents.without_bodies(extents.of_all(steps))
     told: set[Place] = set()
     for frame in sorted(extents.frames(inside & ~outside), key=lambda each: each.uid):

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Lit, Prim, Tensor, Value
 from hybridize.facts.guards import regions
-from hybridize.facts.origins import definitions, passed_slots
+from hybridize.facts.origins import calls_to, definitions, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.ir import Code, Instr
@@ -121,13 +121,11 @@ def _comes_in(frame: Frame, slot: int, roots: Sequence[Frame], depth: int) -> bo
     index = frame.code.place_of(slot)
     if index < 0:
         return False
-    for caller in frame.callers:
-        for pos, callee in caller.calls:
-            if callee is frame and not caller.gone:
-                slots = passed_slots(caller, pos, frame, index) or ()
-                if any(varies(caller, each, roots, depth - 1) for each in slots):
-                    return True
-    return False
+    return any(
+        varies(caller, each, roots, depth - 1)
+        for caller, pos in calls_to(frame)
+        for each in passed_slots(caller, pos, frame, index) or ()
+    )
 
 
 def _is_shape(frame: Frame, slot: int) -> bool:

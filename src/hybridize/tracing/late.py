@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.calls import How
+from hybridize.domain.calls import SEEN
 from hybridize.domain.objects import Inst, LibInst, Obj, Unknown
 from hybridize.facts.model import FunctionKind
 from hybridize.facts.pruned import Pruned, conditions
@@ -95,7 +95,7 @@ def _makers(function: FunctionView, frame: Frame) -> Iterator[tuple[int, str]]:
 def _comes_second(function: FunctionView, pos: int) -> bool:
     """Whether the first of the function's calls does not get to a place, and a later one does."""
     place = (function.code.path, pos)
-    sites = [(c, at, callee) for c, at, callee, how in function.callers() if how is not How.ROOT]
+    sites = list(function.called_by(SEEN))
     if len({caller.code for caller, _, _ in sites}) != 1 or len({at for _, at, _ in sites}) < 2:
         return False
     misses: dict[int, set[bool]] = {}

@@ -21,7 +21,7 @@ from hybridize.facts.causes import argument_slot
 from hybridize.facts.evidence import tells
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind, Told
-from hybridize.facts.origins import starts_program
+from hybridize.facts.origins import calls_of, starts_program
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import given_position
@@ -88,9 +88,7 @@ class Lifetimes:
             # A test runner calls at a place of its own.
             self.roots.update((c, None) for at, c in body.roots if at != given_position(c.code) and not self._tests(c))
         for frame in (f for frames in project.solution.frames.values() for f in frames if self._tests(f)):
-            self.roots.update(
-                (c, None) for (_, c), how in frame.calls.items() if how in BY_PROGRAM and not self._tests(c)
-            )
+            self.roots.update((c, None) for _, c in calls_of(frame, BY_PROGRAM) if not self._tests(c))
         self._bodies = bodies
         self._kept_calls: dict[Frame, list[_Called]] = {}
         self._symbolic: dict[Value, bool] = {}

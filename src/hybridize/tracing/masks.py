@@ -13,7 +13,7 @@ from hybridize.domain.calls import BY_PROGRAM, How
 from hybridize.domain.objects import Func, Inst, LibInst, Lit, Obj, Tensor
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import callees_at
+from hybridize.facts.origins import called_at
 from hybridize.flow.frames import Frame
 from hybridize.library.masks import CARRIES, LOSSES, MAKES, READS, TRAINING
 from hybridize.program import ir
@@ -81,13 +81,12 @@ class Masks:
                 yield _Site(frame.code, call.position, makes=True)
             elif isinstance(obj, LibInst) and obj.cls in CARRIES and _is_set(obj, CARRIES[obj.cls]):
                 yield from self.carried(frame, _first(call))
-        for callee, how in callees_at(frame, call.position):
-            if how not in BY_PROGRAM:
-                continue
+        for callee in called_at(frame, call.position, BY_PROGRAM):
             for result in index_of(callee.code).of(ir.Return):
                 for token in self.carried(callee, result.value):
                     yield from self._lifted(frame, call, callee, token)
-            if how is How.KERAS and callee.args and any(map(is_supporting, callee.args[0])):
+        for callee in called_at(frame, call.position, (How.KERAS,)):
+            if callee.args and any(map(is_supporting, callee.args[0])):
                 yield from self.carried(frame, _first(call))
 
     def _lifted(self, frame: Frame, call: ir.Call, callee: Frame, token: _Token) -> Iterator[_Token]:
@@ -109,8 +108,8 @@ class Masks:
                 here = Evidence("a layer reads the mask here", frame.code.path, call.position >> 16)
                 for slot in arguments(call):
                     found.update(dict.fromkeys(self.carried(frame, slot) - found.keys(), here))
-            for callee, how in callees_at(frame, call.position):
-                for token, there in self.read(callee).items() if how in BY_PROGRAM else ():
+            for callee in called_at(frame, call.position, BY_PROGRAM):
+                for token, there in self.read(callee).items():
                     if isinstance(token, int):
                         tokens = self.carried(frame, _given(frame, call, callee, token))
                         found.update(dict.fromkeys(tokens - found.keys(), there))

@@ -16,6 +16,7 @@ from hybridize.domain.objects import NONE, Bound, Container, Func, Inst, LibInst
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
+from hybridize.facts.origins import calls_to
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
 from hybridize.program import ir
@@ -213,8 +214,7 @@ def _unbuilt(project: ProjectView, frame: Frame, modes: Modes) -> None:
 def _around(project: ProjectView, frame: Frame, modes: Modes) -> Iterator[Frame]:
     """The frames whose mode a frame runs in, too; what else tells its mode goes into `modes`."""
     layer = runs_layer(project, frame)
-    callers = [(c, pos) for c in frame.callers if not c.gone for pos, _ in project.sites(c).get(frame, ())]
-    callers = [(c, pos) for c, pos in callers if not frame.started_by(c, pos)]
+    callers = [(caller, pos) for caller, pos in calls_to(frame) if not frame.started_by(caller, pos)]
     if layer and (not callers or project.public.has(frame.code)):
         said = "Keras calls it in the mode of whatever is around, which callers elsewhere decide"
         modes.open = modes.open or Evidence(said, frame.code.path, frame.code.line)
@@ -262,8 +262,7 @@ def _say(value: Value, modes: Modes, path: str, pos: int) -> None:
 
 def _is_drawn(project: ProjectView, frame: Frame) -> bool:
     """Whether a layer is called with symbolic tensors: its modes are then those of any call of a functional model."""
-    sites = [(c, pos) for c in frame.callers if not c.gone for pos, _ in project.sites(c).get(frame, ())]
-    return any(_is_symbolic(caller, instr) for caller, pos in sites for instr in _calls(caller, pos, frame))
+    return any(_is_symbolic(caller, instr) for caller, pos in calls_to(frame) for instr in _calls(caller, pos, frame))
 
 
 def _is_symbolic(frame: Frame, instr: ir.Call) -> bool:

@@ -16,7 +16,7 @@ from hybridize.domain.objects import BOTTOM, Bound, Container, Inst, Lib, Lit, S
 from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.words import VIEWS
 from hybridize.facts.causes import argument_slot
-from hybridize.facts.origins import callees_at, starts_program
+from hybridize.facts.origins import called_at, edges_to, starts_program
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
@@ -114,8 +114,7 @@ class Moving:
 
     def _sites(self, frame: Frame) -> list[tuple[Frame, int, How]]:
         """The calls of a frame by code that is no test."""
-        callers = (caller for caller in frame.callers if not caller.gone and not is_test_path(caller.code.path))
-        return [(c, pos, how) for c in callers for (pos, callee), how in c.calls.items() if callee is frame]
+        return [call for call in edges_to(frame) if not is_test_path(call[0].code.path)]
 
     def _slot(self, frame: Frame, around: frozenset[int], asked: _Asked, depth: int, seen: _Seen) -> bool:
         index = index_of(frame.code)
@@ -171,8 +170,8 @@ class Moving:
 
     def _returned(self, frame: Frame, call: ir.Call, depth: int, seen: _Seen) -> bool:
         """Whether what a function of the project gives moves by itself, whatever it is given."""
-        for callee, how in callees_at(frame, call.position):
-            if how in _FOLLOWED and not callee.code.name.startswith("__init__"):
+        for callee in called_at(frame, call.position, _FOLLOWED):
+            if not callee.code.name.startswith("__init__"):
                 for instr in index_of(callee.code).of(ir.Return):
                     if self._slot(callee, _NOWHERE, (instr.value, False), depth, seen):
                         return True

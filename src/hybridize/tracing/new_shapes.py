@@ -26,8 +26,8 @@ _CALLS: Final = DIRECT | {How.KERAS}
 def given_shapes(function: FunctionView) -> Iterator[tuple[Frame, int]]:
     """The calls of a function by eager code that make a shape and pass it, alone or in a display: caller, position."""
     hybrids = function.project.solution.world.hybrids
-    for caller, pos, _, how in function.callers():
-        call = call_at(caller.code, pos) if how in _CALLS and caller.code not in hybrids else None
+    for caller, pos, _ in function.called_by(_CALLS):
+        call = call_at(caller.code, pos) if caller.code not in hybrids else None
         if call is not None and any(is_new_shape(caller, slot, pos) for slot in arguments(call)):
             yield caller, pos
 

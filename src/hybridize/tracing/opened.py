@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Final, TypeAlias
 
 from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import Lit, Tensor
-from hybridize.facts.origins import call_at, passed_slots
+from hybridize.facts.origins import call_at, called_at, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import TENSOR_LIBRARIES
 from hybridize.program import ir
@@ -80,9 +80,9 @@ def computed(view: FrameView, read: ir.Attr, ask: Ask) -> Dims | None:
     return _of_any(view, read.position, _PROPERTY, ask, None)
 
 
-def _of_any(view: FrameView, pos: int, hows: frozenset[str], ask: Ask, element: int | None) -> Dims | None:
+def _of_any(view: FrameView, pos: int, hows: Collection[How], ask: Ask, element: int | None) -> Dims | None:
     """The unknown dims of what a function at a position returns that is called in one of some ways."""
-    callees = [callee for callee, how in view.callees(pos) if how in hows]
+    callees = called_at(view.frame, pos, hows)
     known: dict[object, Dims | None] = view.project.shared("dims of results", dict)
     for callee in callees:  # of several, one is enough
         inner = opened(view, pos, callee, ask)

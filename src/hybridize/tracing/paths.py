@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import Inst, Lit, Tensor, Tup
+from hybridize.facts.origins import calls_to
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -15,7 +16,7 @@ from hybridize.program.operands import by_operation
 from hybridize.records import dataclass
 from hybridize.tracing.opened import passed
 from hybridize.tracing.values import argument, uses
-from hybridize.tracing.views import FrameView, ProjectView
+from hybridize.tracing.views import FrameView
 
 Keys: TypeAlias = tuple[object, ...]
 #: Slots to look at next, with the keys to take out of them.
@@ -199,7 +200,7 @@ def may_alias(view: FrameView, one: frozenset[Origin], other: frozenset[Origin],
     given = [{o.place[2] for o in each if o.place[:2] == ("param", view.frame)} for each in (one, other)]
     if not depth or not all(given):
         return False
-    for caller, pos in sites(view.project, view.frame):
+    for caller, pos in sites(view.frame):
         around = FrameView(view.project, caller)
         if may_alias(around, before(around, pos, view.frame, one), before(around, pos, view.frame, other), depth - 1):
             return True
@@ -220,11 +221,9 @@ def before(caller: FrameView, pos: int, callee: Frame, found: Iterable[Origin]) 
     return frozenset(result)
 
 
-def sites(project: ProjectView, frame: Frame) -> Iterator[tuple[Frame, int]]:
-    """The calls of a frame."""
-    for caller in sorted(frame.callers, key=lambda f: f.uid):
-        if not caller.gone:
-            yield from ((caller, pos) for pos, how in project.sites(caller).get(frame, ()) if how in DIRECT)
+def sites(frame: Frame) -> list[tuple[Frame, int]]:
+    """The calls of a frame by expressions of the program, in a fixed order."""
+    return sorted(calls_to(frame, DIRECT), key=lambda call: call[0].uid)
 
 
 def reads(view: FrameView, origin: Origin) -> bool:

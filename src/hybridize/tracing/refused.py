@@ -8,6 +8,7 @@ from typing import Final
 
 from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import NONE_V, Bound, Container, Lib, LibInst, Lit, Obj, Tensor, Tup, Value
+from hybridize.facts.origins import called_at
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import ASSIGNS
 from hybridize.library.failing import assignment_fails, call_fails, inside, item_fails, operator_fails, sizes
@@ -91,7 +92,7 @@ def _of_callees(view: FrameView, instr: ir.Call, depth: int) -> Refusal | None:
     """What the project's functions that are called raise, where all of them do."""
     if depth <= 0:
         return None
-    callees = [callee for callee, how in view.callees(instr.position) if how in _TRACED]
+    callees = called_at(view.frame, instr.position, _TRACED)
     found = [raises(callee, view, depth - 1) for callee in callees if callee is not view.frame]
     direct = all(how in DIRECT for _, how in view.callees(instr.position))
     return found[0] if found and all(found) and (direct or len(found) == 1) else None

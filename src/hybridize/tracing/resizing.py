@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.calls import How
+from hybridize.domain.calls import BY_CALL
 from hybridize.domain.objects import NONE, Container, Inst, Lib, Lit, Prim, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import BATCH, DYNAMIC, RAGGED
-from hybridize.facts.origins import callees_at
+from hybridize.facts.origins import called_at
 from hybridize.facts.rounds import is_sized
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -94,7 +94,7 @@ class Resizing:
         parts = list(_given(frame, made)) if isinstance(made, ir.Call) else operands(made)
         sources = [slot for slot in parts if _is_dynamic(frame.vals[slot] or _NO_VALUE)]
         if isinstance(made, ir.Call) and (
-            any(how is How.CALL for _, how in callees_at(frame, made.position))
+            bool(called_at(frame, made.position, BY_CALL))
             or any(is_mutable_container(frame.vals[slot] or _NO_VALUE) for slot in parts)
         ):
             return self._made(frame, pos, made, depth, seen)
@@ -159,7 +159,7 @@ class Resizing:
 
     def _made(self, frame: Frame, pos: int, call: ir.Call, depth: int, seen: _Seen) -> bool:
         """An operation that is given a number which moves and makes a size of it, or tensors of changing size."""
-        callees = [callee for callee, how in callees_at(frame, call.position) if how is How.CALL]
+        callees = called_at(frame, call.position, BY_CALL)
         if callees:
             inside = ((callee, i) for callee in callees for i in index_of(callee.code).of(ir.Return))
             return bool(depth) and any(self._slot(f, i.position, i.value, depth - 1, seen) for f, i in inside)
@@ -192,9 +192,7 @@ class Resizing:
         made = index_of(frame.code).source(element.source)
         if not isinstance(made, ir.Call) or not depth:
             return False
-        callees = [
-            callee for callee, how in callees_at(frame, made.position) if how is How.CALL and callee.code.is_generator
-        ]
+        callees = [callee for callee in called_at(frame, made.position, BY_CALL) if callee.code.is_generator]
         inside = ((callee, i) for callee in callees for i in index_of(callee.code).of(ir.Yield))
         return any(i.value != NO_SLOT and self._slot(f, i.position, i.value, depth - 1, seen) for f, i in inside)
 
@@ -236,7 +234,7 @@ def is_batched(answers: Moving, frame: Frame, slot: int, depth: int = _FAR) -> b
     if not isinstance(made, ir.Call):
         return False
     func = index.source(made.function)
-    callees = [callee for callee, how in callees_at(frame, made.position) if how is How.CALL]
+    callees = called_at(frame, made.position, BY_CALL)
     results = [(c, i.value) for c in callees for i in index_of(c.code).of(ir.Return) if i.value != NO_SLOT]
     if results:
         return all(is_batched(answers, callee, result, depth // 2) for callee, result in results)

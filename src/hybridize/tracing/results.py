@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.calls import DIRECT, How
+from hybridize.domain.calls import BY_CALL, DIRECT, How
 from hybridize.domain.nesting import field_values, taken_apart
 from hybridize.domain.objects import (
     NONE,
@@ -30,7 +30,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.callgraph import has_own_gradient, holds
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import call_at, calls_at
+from hybridize.facts.origins import call_at, called_at, calls_at
 from hybridize.flow.frames import Frame
 from hybridize.library.index import known_package, lookup
 from hybridize.program import ir
@@ -160,7 +160,7 @@ def _comes_from_member(view: FrameView, slot: int, depth: int) -> bool:
         return _is_member(view, made.left, depth - 1) and _is_member(view, made.right, depth - 1)
     if not isinstance(made, ir.Call):
         return False
-    callees = [callee for callee, how in view.callees(made.position) if how is How.CALL]
+    callees = called_at(view.frame, made.position, BY_CALL)
     for inner in (FrameView(view.project, callee) for callee in callees):
         if any(
             _is_member(inner, i.value, depth - 1) for i in index_of(inner.code).of(ir.Return) if inner.value(i.value)

@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Container, Inst, Lib, LibInst, Obj, Tensor, Tup, Value
 from hybridize.domain.tensors import VARIABLE
+from hybridize.facts.origins import called_at
 from hybridize.flow.frames import Frame
 from hybridize.library.python.probability_results import (
     DIFFERS,
@@ -104,8 +105,7 @@ def _is_coerced(view: FrameView, call: ir.Call) -> bool:
         known[key] = False  # of a recursive call
         known[key] = any(map(_coercing, view.value(call.function))) or any(
             _ends_coerced(FrameView(view.project, callee))
-            for callee, how in view.callees(call.position)
-            if how in (How.CALL, How.KERAS)
+            for callee in called_at(view.frame, call.position, (How.CALL, How.KERAS))
         )
     return known[key]
 

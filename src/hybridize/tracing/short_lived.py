@@ -10,6 +10,7 @@ from typing import Final
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import Bound, Func, Obj, Unknown
 from hybridize.facts.callgraph import denotes
+from hybridize.facts.origins import called_at
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -45,7 +46,7 @@ def _kept(frame: Frame, instr: Instr) -> list[int]:
     if isinstance(instr, ir.Call):  # code of the project may keep what it is given, and so may what nobody knows
         known = frame.vals[instr.function] or ()
         by_others = any(isinstance(o, Unknown) for o in known)
-        by_project = any(pos == instr.position and how in DIRECT for (pos, _), how in frame.calls.items())
+        by_project = bool(called_at(frame, instr.position, DIRECT))
         return [slot for slot in arguments(instr) if slot >= 0] if by_project or by_others else []
     if isinstance(instr, ir.SetCell) and instr.name in frame.code.cells:
         return []

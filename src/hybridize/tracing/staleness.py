@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Cell, Class, Container, Inst, LibInst, Mod, Obj, Stream, Tensor, Unknown
 from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.guards import stored
@@ -177,7 +176,7 @@ def _starts(solution: Solution) -> list[Frame]:
 
 def _is_called(function: FunctionView) -> bool:
     """Whether the program itself calls a function."""
-    return function.facts.reached or any(how is not How.ROOT for _, _, _, how in function.callers())
+    return function.facts.reached or function.is_called
 
 
 def _left_open(project: ProjectView, question: _Question) -> dict[Place, Stale]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hybridize.closure import closure
-from hybridize.domain.calls import How
+from hybridize.domain.calls import SEEN
 from hybridize.domain.objects import Inst, LibInst, Lit, Tensor
 from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.guards import holds_plain_tensor
-from hybridize.facts.origins import callees_at, calls_at, definitions
+from hybridize.facts.origins import called_at, callees_at, calls_at, definitions
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import DERIVES
 from hybridize.program import ir
@@ -36,7 +36,7 @@ def all_inside(function: FunctionView, tapes: Sequence[LibInst], extent: int) ->
     frames = [frame for tape in tapes for frame in asked.get(tape, ())]
     if not frames or not all(extents.set_of([frame]) & extent for frame in frames):
         return False
-    callers = [(caller, pos) for caller, pos, _, how in function.callers() if how is not How.ROOT]
+    callers = [(caller, pos) for caller, pos, _ in function.called_by(SEEN)]
     return bool(callers) and not any(_passes_recorded(caller, pos, tapes) for caller, pos in callers)
 
 
@@ -119,8 +119,8 @@ def by_own_results(function: FunctionView) -> Iterator[tuple[ir.Return, Frame, i
     project = function.project
     asked = project.shared("gradients of tapes", lambda: _gradients(project))
     asking = project.shared("frames with gradients", lambda: {frame for frames in asked.values() for frame in frames})
-    for caller, pos, frame, how in function.callers() if asking else ():
-        if caller not in asking or how is How.ROOT:
+    for caller, pos, frame in function.called_by(SEEN) if asking else ():
+        if caller not in asking:
             continue
         for result in index_of(frame.code).of(ir.Return):
             pairs = _pairs(function, frame, result)
@@ -145,7 +145,7 @@ def _depending(frame: Frame, result: ir.Return, depth: int = 3) -> Iterator[tupl
     """The places in the tuple of a result: of an element, and of another one that is computed from it."""
     made = definitions(frame.code).get(result.value)
     if isinstance(made, ir.Call) and depth:
-        for callee, _ in callees_at(frame, made.position):
+        for callee in called_at(frame, made.position):
             for inner in index_of(callee.code).of(ir.Return):
                 yield from _depending(callee, inner, depth - 1)
     if not isinstance(made, ir.Sequence) or any(starred for _, starred in made.elements):

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.closure import closure
-from hybridize.domain.calls import How
+from hybridize.domain.calls import SEEN
+from hybridize.facts.origins import calls_to
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -81,26 +82,20 @@ def _tested(project: ProjectView) -> int:
 def is_seen_called(function: FunctionView) -> bool:
     """Whether code that is no test calls a function, or a library that is given it."""
     roles = function.project.roles
-    return any(how is not How.ROOT and not roles.is_test(caller.code.path) for caller, _, _, how in function.callers())
+    return any(not roles.is_test(caller.code.path) for caller, _, _ in function.called_by(SEEN))
 
 
 def is_shown_to_raise(function: FunctionView) -> bool:
     """Whether a call of a function stands in a `with` statement that expects an exception."""
-    todo = [(caller, pos) for caller, pos, _, how in function.callers() if how is not How.ROOT]
+    todo = [(caller, pos) for caller, pos, _ in function.called_by(SEEN)]
     seen = set(todo)
     for _ in range(_FAR):
         if any(_expects(function.project, caller, pos >> 16) for caller, pos in todo):
             return True
-        outer = {place for caller, _ in todo for place in _calls_of(caller)}
+        outer = {place for caller, _ in todo for place in calls_to(caller)}
         todo = [place for place in outer if place not in seen]
         seen.update(todo)
     return False
-
-
-def _calls_of(frame: Frame) -> Iterator[tuple[Frame, int]]:
-    for caller in frame.callers:
-        if not caller.gone:
-            yield from ((caller, pos) for pos, callee in caller.calls if callee is frame)
 
 
 def _expects(project: ProjectView, frame: Frame, line: int) -> bool:

@@ -24,7 +24,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.domain.words import COMPARISONS
-from hybridize.facts.origins import passed_slots
+from hybridize.facts.origins import called_at, passed_slots
 from hybridize.facts.symbolic import keeps_tensors_out, parameter_bit
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -172,8 +172,8 @@ def _passed(view: FrameView, slot: int) -> int:
 def _given_back(view: FrameView, made: ir.Call, place: int | None = None) -> int:
     """The mask of the numbers that a function of the project makes of tensors: its result, or one place of a tuple."""
     found = 0
-    for callee, how in view.callees(made.position):
-        if how in DIRECT and not has_tensor(callee.ret):
+    for callee in called_at(view.frame, made.position, DIRECT):
+        if not has_tensor(callee.ret):
             inner = FrameView(view.project, callee)
             for each in index_of(callee.code).of(ir.Return):
                 mask = number(inner, each.value) if place is None else _at(inner, each.value, place)

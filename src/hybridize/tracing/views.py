@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
-from hybridize.domain.calls import How
+from hybridize.domain.calls import ANY, SEEN, How
 from hybridize.domain.objects import (
     Bound,
     Class,
@@ -27,7 +27,7 @@ from hybridize.facts.contracts import Contracts
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.extents import Extents
 from hybridize.facts.model import DECLARED, FunctionFacts, Source
-from hybridize.facts.origins import callees_at
+from hybridize.facts.origins import callees_at, edges_to
 from hybridize.facts.public import Public
 from hybridize.facts.symbolic import Symbolic, holds_tensor, parameter_bit, parameters_of
 from hybridize.flow.cells import registry_class
@@ -58,7 +58,6 @@ class ProjectView:
         self.symbolic = symbolic
         self.versions = versions or Versions()
         self.roles = roles or Roles(frozenset(), frozenset())
-        self._sites: dict[Frame, dict[Frame, list[tuple[int, How]]]] = {}
         self._trees: dict[str, Trees] = {}
         self._effects: SideEffects | None = None
         self.control_kinds: dict[Value, int] = {}  # rules.control: what may become symbolic in each value
@@ -138,15 +137,6 @@ class ProjectView:
         if found is None:
             home = next((m for m in self.solution.program.modules.values() if m.code.path == path), None)
             found = self._trees[path] = _trees(home.code, home.text) if home is not None else Trees(None, None)
-        return found
-
-    def sites(self, caller: Frame) -> dict[Frame, list[tuple[int, How]]]:
-        """The calls of a frame by callee: position, and how it is called."""
-        found = self._sites.get(caller)
-        if found is None:
-            found = self._sites[caller] = {}
-            for (pos, callee), how in caller.calls.items():
-                found.setdefault(callee, []).append((pos, how))
         return found
 
     def is_layer(self, inst: Inst) -> bool:
@@ -319,18 +309,21 @@ class FunctionView:
         if self.known_callers is not None:
             yield from self.known_callers
             return
-        found = [
-            (caller, pos, frame, how)
-            for frame in self.frames
-            for caller in frame.callers
-            if not caller.gone
-            for pos, how in self.project.sites(caller).get(frame, ())
-        ]
+        found = [(caller, pos, frame, how) for frame in self.frames for caller, pos, how in edges_to(frame)]
         made = self.facts.hybridization
         if made is not None and not made.is_decorator:
             yield from [each for each in found if each[3] is How.HYBRID] or found
         else:
             yield from found
+
+    def called_by(self, kinds: Collection[How] = ANY) -> Iterator[tuple[Frame, int, Frame]]:
+        """Its call sites of some kinds: (caller, position, the frame that is called)."""
+        return ((caller, pos, frame) for caller, pos, frame, how in self.callers() if how in kinds)
+
+    @property
+    def is_called(self) -> bool:
+        """Whether anybody is seen to call it."""
+        return any(self.called_by(SEEN))
 
     def holds(self, frame: Frame, needs: int) -> bool:
         """Whether what a hit needs is symbolic when this function itself is what is traced, in one of its frames."""

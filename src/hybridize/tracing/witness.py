@@ -23,7 +23,7 @@ from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj
 from hybridize.domain.places import place_words
 from hybridize.domain.words import SETTING_UP
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import variable
+from hybridize.facts.origins import calls_at, edges_to, variable
 from hybridize.facts.undone import undone
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
@@ -138,14 +138,12 @@ def is_called_again(function: FunctionView) -> bool:
 def _is_driven(frames: Iterable[Frame]) -> bool:
     """Whether a library calls a function as often as it likes, or something that leads there."""
     for frame in closure(frames, lambda each: each.callers):
-        for caller in frame.callers:
-            for (pos, callee), how in () if caller.gone else caller.calls.items():
-                called = index_of(caller.code).calls.get(pos, ()) if callee is frame else ()
-                methods = (index_of(caller.code).source(call.function) for call in called)
-                trains = any(isinstance(method, ir.Attr) and method.name in TRAINS for method in methods)
-                mapped = how is How.HYBRID and callee is frame and is_given_to_data(caller, pos)
-                if callee is frame and (how in REPEATED or mapped or (how is How.KERAS and trains)):
-                    return True
+        for caller, pos, how in edges_to(frame):
+            methods = (index_of(caller.code).source(call.function) for call in calls_at(caller.code, pos))
+            trains = any(isinstance(method, ir.Attr) and method.name in TRAINS for method in methods)
+            mapped = how is How.HYBRID and is_given_to_data(caller, pos)
+            if how in REPEATED or mapped or (how is How.KERAS and trains):
+                return True
     return False
 
 
@@ -229,7 +227,7 @@ def left_for_others(function: FunctionView, places: Sequence[Place], found: set[
     """The same where callers whom nobody sees do it: a public function is called again, or shows what is left."""
     project = function.project
     public = project.public
-    if any(how is not How.ROOT for _, _, _, how in function.callers()):
+    if function.is_called:
         return None
     if found:  # somebody decorates what is called more than once
         return Witness("(the next call reads what this one has left)", ())

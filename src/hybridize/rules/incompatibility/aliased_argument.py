@@ -31,7 +31,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 def _passed_twice(function: FunctionView, derived: Derived) -> tuple[str, int] | None:
     """A call of the function that passes what it derives by and, elsewhere, something that is or holds that."""
     project, frame = function.project, derived.frame
-    for caller, pos in sites(project, frame):
+    for caller, pos in sites(frame):
         view = FrameView(project, caller)
         source = before(view, pos, frame, derived.sources)
         beside = before(view, pos, frame, others(derived))

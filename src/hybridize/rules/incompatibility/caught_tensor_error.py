@@ -96,7 +96,7 @@ def ended_outside(function: FunctionView) -> Iterator[Hit]:
     """`next` on a dataset's iterator, and a caller that waits for `StopIteration`."""
     calls = index_of(function.code).of(ir.Call)
     nexts = [(view, instr) for view in function.views() for instr in calls if _is_next(view, instr)]
-    for caller, pos, _, _ in function.callers() if nexts else ():
+    for caller, pos, _ in function.called_by() if nexts else ():
         if not _waits(control(FrameView(function.project, caller)), pos):
             continue
         for view, instr in nexts:

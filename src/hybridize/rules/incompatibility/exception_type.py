@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.calls import BY_CODE, How
 from hybridize.domain.objects import Obj, lib
 from hybridize.facts.model import Evidence
+from hybridize.facts.origins import calls_to
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -143,7 +144,7 @@ def _why(raised: Obj, handler: _Waiting) -> str:
 def _waiting(function: FunctionView) -> Iterator[_Waiting]:
     """The handlers around the calls of a function, and around the calls of its callers."""
     project = function.project
-    todo = [(caller, pos) for caller, pos, _, how in function.callers() if how in _UP]
+    todo = [(caller, pos) for caller, pos, _ in function.called_by(_UP)]
     seen = set(todo)
     for level in range(_LEVELS):
         above: list[tuple[Frame, int]] = []
@@ -154,13 +155,9 @@ def _waiting(function: FunctionView) -> Iterator[_Waiting]:
             for each in expected(view, pos):
                 caught = frozenset(classes_in(each.classes))
                 yield _Waiting(caught, (caller.code.path, each.line), each.literal, True)
-            for further in caller.callers if level < _LEVELS - 1 else ():
-                if further.gone:
-                    continue
-                for at, how in project.sites(further).get(caller, ()):
-                    if how in _UP and (further, at) not in seen:
-                        seen.add((further, at))
-                        above.append((further, at))
+            further = [call for call in calls_to(caller, _UP) if call not in seen] if level < _LEVELS - 1 else []
+            seen.update(further)
+            above += further
         todo = above
 
 

@@ -9,6 +9,7 @@ from hybridize.domain.calls import How
 from hybridize.domain.objects import Tensor, Value
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.callgraph import has_own_gradient
+from hybridize.facts.origins import called_at
 from hybridize.facts.symbolic import OPERATION
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import CHOOSING
@@ -29,11 +30,11 @@ def scan(view: FrameView) -> Iterator[Hit]:
         if not CHOOSING.isdisjoint(view.names(instr.function)):
             given = [slot for slot, _ in instr.arguments[:1]] + [slot for key, slot in instr.keywords if key == "pred"]
             if given and flow.tensor(given[0]):
-                called = (callee for callee, how in view.callees(instr.position) if how is How.CALLBACK)
+                called = called_at(view.frame, instr.position, (How.CALLBACK,))
                 if any(_reads_outside(f) or any(_reads_outside(g) for _, g in f.calls) for f in called):
                     yield Hit(instr.position, _SAID, OPERATION)
     for site in flow.structure.of(ir.Call):
-        if any(_reads_outside(callee) for callee, _ in view.callees(site.instr.position)):
+        if any(_reads_outside(callee) for callee in called_at(view.frame, site.instr.position)):
             mask = _condition(flow, site)
             if mask:
                 yield Hit(site.instr.position, _SAID, mask)

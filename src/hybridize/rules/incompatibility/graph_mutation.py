@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.calls import How
+from hybridize.domain.calls import BY_CALL, How
 from hybridize.domain.objects import Container, Heap
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import calls_at
+from hybridize.facts.origins import calls_at, calls_of
 from hybridize.facts.reasons import CHANGES
 from hybridize.flow.frames import Effect
 from hybridize.program import ir
@@ -53,10 +53,8 @@ def scan(view: FrameView) -> Iterator[Hit]:
 
 def _in_bodies(view: FrameView) -> Iterator[Hit]:
     """What functions change that TensorFlow calls for branches and loops: once each, while tracing."""
-    for (pos, callee), how in view.frame.calls.items():
-        if how is not How.CALLBACK or not any(
-            not _TAKERS.isdisjoint(view.names(c.function)) for c in calls_at(view.code, pos)
-        ):
+    for pos, callee in calls_of(view.frame, (How.CALLBACK,)):
+        if all(_TAKERS.isdisjoint(view.names(call.function)) for call in calls_at(view.code, pos)):
             continue
         for reason in view.project.effects.of(callee).values():
             if reason.effect.kind in _CHANGES and not reason.once:
@@ -68,8 +66,8 @@ def _in_bodies(view: FrameView) -> Iterator[Hit]:
 
 def _in_callees(view: FrameView) -> Iterator[Hit]:
     """What functions change that a branch or loop of the graph calls: variables and objects of the function around."""
-    for (pos, callee), how in view.frame.calls.items():
-        summary = view.project.effects.of(callee) if how is How.CALL else None
+    for pos, callee in calls_of(view.frame, BY_CALL):
+        summary = view.project.effects.of(callee)
         changes = [r for r in summary.values() if not r.once and _is_of(view, r.effect)] if summary else []
         if not changes:
             continue

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.domain.calls import How
+from hybridize.domain.calls import BY_CALL
+from hybridize.facts.origins import calls_of
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -49,11 +50,7 @@ def _guard(flow: Control, site: Site) -> int:
 
 def _failing(view: FrameView) -> list[tuple[int, str]]:
     """The calls of functions that do nothing but raise."""
-    found = []
-    for (pos, callee), how in view.frame.calls.items():
-        if how is How.CALL and _always_raises(callee):
-            found.append((pos, callee.code.name))
-    return found
+    return [(pos, callee.code.name) for pos, callee in calls_of(view.frame, BY_CALL) if _always_raises(callee)]
 
 
 def _always_raises(frame: Frame) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.calls import How
-from hybridize.facts.origins import callees_at
+from hybridize.domain.calls import BY_CALL
+from hybridize.facts.origins import called_at
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
@@ -58,7 +58,7 @@ def _goes_on(view: FrameView, slot: int) -> bool:
     if names:
         once = names == ("itertools.repeat",) and len(made.arguments) + len(made.keywords) > 1
         return not once and all(name in _ENDLESS for name in names)
-    makers = [callee for callee, how in callees_at(view.frame, made.position) if how is How.CALL]
+    makers = called_at(view.frame, made.position, BY_CALL)
     return bool(makers) and all(
         callee.code.is_generator
         and any(

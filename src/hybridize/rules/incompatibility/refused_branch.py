@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.facts.model import Evidence
+from hybridize.facts.origins import called_at
 from hybridize.facts.symbolic import OPERATION
 from hybridize.library.dialect import CHOOSING
 from hybridize.program import ir
@@ -60,8 +61,8 @@ def _chosen(view: FrameView) -> Iterator[Hit]:
         tensor = not place and conditions and not control(view).tensor(conditions[0])
         if tensor and any(name in ("tf.cond", "keras.ops.cond") for name in view.names(instr.function)):
             continue  # a condition of Python's
-        for callee, how in view.callees(instr.position):
-            found = raises(callee, view) if how is How.CALLBACK else None
+        for callee in called_at(view.frame, instr.position, (How.CALLBACK,)):
+            found = raises(callee, view)
             if found is not None:
                 yield _hit(view, instr, found, OPERATION, 0)
                 break

@@ -8,7 +8,7 @@ from hybridize.domain.calls import How
 from hybridize.domain.objects import Obj, Tensor
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import callees_at
+from hybridize.facts.origins import called_at
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -97,7 +97,7 @@ def _is_source(frame: Frame, made: Instr | None) -> bool:
     """Whether an instruction brings what it gives, rather than to derive it from what the function has."""
     if made is None or isinstance(made, ir.Load):
         return True
-    if not isinstance(made, ir.Call) or any(how is How.KERAS for _, how in callees_at(frame, made.position)):
+    if not isinstance(made, ir.Call) or called_at(frame, made.position, (How.KERAS,)):
         return False
     return not any(holds_symbolic(frame.vals[slot] or frozenset()) for slot in arguments(made))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.calls import DIRECT
+from hybridize.facts.origins import calls_of
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.tracing.control import Control, control
@@ -14,7 +15,7 @@ from hybridize.tracing.views import FrameView
 
 def scan(view: FrameView) -> Iterator[Hit]:
     """A function that calls itself where only the graph knows whether to go on."""
-    own = {pos for (pos, callee), how in view.frame.calls.items() if callee.code is view.code and how in DIRECT}
+    own = {pos for pos, callee in calls_of(view.frame, DIRECT) if callee.code is view.code}
     if not own:
         return
     flow = control(view)

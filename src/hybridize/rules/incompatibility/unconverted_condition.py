@@ -11,6 +11,7 @@ from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.evidence import call_step
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
+from hybridize.facts.origins import called_at
 from hybridize.facts.symbolic import OPERATION
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -99,8 +100,8 @@ def _keys(view: FrameView, calls: list[ir.Call]) -> Iterator[Hit]:
         if mask:
             yield Hit(call.position, f"`{name.removeprefix('builtins.')}` asks symbolic tensors for their truth", mask)
             continue
-        for callee, how in view.callees(call.position):
-            if how in (How.CALL, How.CALLBACK) and _gives_tensor(view, callee):
+        for callee in called_at(view.frame, call.position, (How.CALL, How.CALLBACK)):
+            if _gives_tensor(view, callee):
                 mask = view.project.symbolic.lift(
                     view.frame, call.position, callee, view.project.symbolic.returned(callee)
                 )

@@ -40,7 +40,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 def _is_asked_of_instances(function: FunctionView) -> bool:
     """Whether a call of a method looks it up in an instance, not in the class."""
-    for caller, pos, _, _ in function.callers():
+    for caller, pos, _ in function.called_by():
         index = index_of(caller.code)
         for call in index.calls.get(pos, ()):
             made = index.source(call.function)

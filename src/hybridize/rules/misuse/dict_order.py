@@ -9,7 +9,7 @@ from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import Container
 from hybridize.domain.words import VIEWS
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import calls_at, definitions, passed_slots
+from hybridize.facts.origins import called_at, calls_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
@@ -151,11 +151,10 @@ def _counts(view: FrameView, fetch: ir.Iter, slot: int) -> bool:
 
 def _given(view: FrameView, call: ir.Call, slot: int) -> Iterator[tuple[Frame, int]]:
     """The functions of the project that a call gives a slot to, with the parameter that it arrives at."""
-    for callee, how in view.callees(call.position):
-        if how in DIRECT:
-            for index in range(len(callee.code.params)):
-                if passed_slots(view.frame, call.position, callee, index) == [slot]:
-                    yield callee, index
+    for callee in called_at(view.frame, call.position, DIRECT):
+        for index in range(len(callee.code.params)):
+            if passed_slots(view.frame, call.position, callee, index) == [slot]:
+                yield callee, index
 
 
 def _takes_by_place(view: FrameView, use: ir.Call, slot: int) -> bool:
@@ -188,8 +187,8 @@ def _keywords_differ(function: FunctionView) -> bool:
     """Whether calls give the same keywords in more than one order."""
     named = {param.name for param in function.code.params if not param.is_kwargs}
     seen: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for caller, pos, _, how in function.callers():
-        for call in calls_at(caller.code, pos) if how in DIRECT else ():
+    for caller, pos, _ in function.called_by(DIRECT):
+        for call in calls_at(caller.code, pos):
             keys = tuple(name for name, _ in call.keywords if name is not None and name not in named)
             if seen.setdefault(tuple(sorted(keys)), keys) != keys:
                 return True

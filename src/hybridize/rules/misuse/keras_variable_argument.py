@@ -34,8 +34,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     changes = any(_assigns(frame) for frame in function.frames)
     hybrid = function.project.solution.world.hybrids
-    for caller, pos, frame, how in function.callers():
-        if how not in DIRECT or not (changes or caller.code in hybrid):
+    for caller, pos, frame in function.called_by(DIRECT):
+        if not (changes or caller.code in hybrid):
             continue
         bound = function.facts.kind in (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
         for i, param in enumerate(frame.code.params):

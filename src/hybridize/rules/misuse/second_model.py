@@ -110,9 +110,7 @@ def _makers(function: FunctionView, index: int) -> dict[tuple[str, int], tuple[s
     """The places that make the argument, with a call site of each; several where it is now one object, now another."""
     found: dict[tuple[str, int], tuple[str, int]] = {}
     given: list[tuple[Value, tuple[str, int]]] = []
-    for caller, pos, frame, how in function.callers():
-        if how not in DIRECT:
-            continue
+    for caller, pos, frame in function.called_by(DIRECT):
         slots = passed_slots(caller, pos, frame, index)
         here = (caller.code.path, pos)
         for slot in passed_by_place(function, caller, pos, index) if slots is None else slots:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from hybridize.domain.calls import How
+from hybridize.domain.calls import SEEN
 from hybridize.domain.objects import Container, Inst, LibInst, Obj, Value
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
@@ -47,7 +47,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 here = Evidence(said, function.code.path, function.code.line)
                 used = Evidence("its variables are made here", frame.code.path, pos >> 16)
                 shown = _shown(function, i)
-                calls = {(c.code.path, p >> 16) for c, p, _, how in function.callers() if how is not How.ROOT}
+                calls = {(c.code.path, p >> 16) for c, p, _ in function.called_by(SEEN)}
                 called = [Evidence("called here", *place) for place in shown or sorted(calls)[:3]]
                 level = Level.ERROR if shown else None
                 yield Hit(function.code.position, said, evidence=(here, used, *called), level=level)

@@ -10,6 +10,7 @@ from hybridize.domain.nesting import held
 from hybridize.domain.objects import Class, Func, Inst, Lit, Value
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
+from hybridize.facts.origins import calls_of
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -120,7 +121,7 @@ def _read(function: FunctionView, index: int, same: Value) -> set[str]:
                 if any(isinstance(o, Inst) and name in o.fields and o.fields[name].value for o in same):
                     found.add(name)
         if depth:
-            todo += [(callee, depth - 1) for (_, callee), how in frame.calls.items() if how in DIRECT]
+            todo += [(callee, depth - 1) for _, callee in calls_of(frame, DIRECT)]
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Lit, Prim
+from hybridize.facts.origins import called_at
 from hybridize.facts.reasons import TOLD, kind_of
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -45,7 +46,7 @@ def _is_stateless(view: FrameView, instr: ir.Call) -> bool:
 def _kinds(view: FrameView, instr: ir.Call) -> set[str]:
     """The kinds of effects of the Python functions that are called; none where nothing is known of one."""
     effects = view.project.effects
-    hosts = [callee for callee, how in view.callees(instr.position) if how is How.HOST]
+    hosts = called_at(view.frame, instr.position, (How.HOST,))
     kinds = [{kind_of(r.effect) for r in effects.of(callee).values()} & TOLD for callee in hosts]
     return set[str]().union(*kinds) if kinds and all(kinds) else set()
 

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.calls import How
 from hybridize.domain.objects import LibInst
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
@@ -60,7 +59,7 @@ class _Place:
 def _writers(project: ProjectView, doubt: Doubt, places: list[_Place]) -> tuple[Evidence, ...]:
     """Where the writers are set that are in force when a function is called; empty where there is only one."""
     goal = project.extents.set_of(doubt.function.frames)
-    called = any(how is not How.ROOT for _, _, _, how in doubt.function.callers())
+    called = doubt.function.is_called
     found: dict[object, Evidence] = {}  # by where they are made: contexts have objects of their own
     if doubt.function.is_hybrid:
         return _in_one_program(project, doubt, [p for p in places if p.last is None or _reaches(project, p, goal)])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from hybridize.domain.calls import How
+from hybridize.domain.calls import BY_CALL
 from hybridize.domain.objects import Class, Func, Inst, Lib, Lit, Obj, Value, Wrapper
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import definitions
+from hybridize.facts.origins import called_at, definitions
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -49,8 +49,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 def _called(function: FunctionView, value: Value, known: tuple[str, int]) -> list[Evidence]:
     """Where the method of some objects is called, if not where it is asked for."""
-    callers = function.callers()
-    places = {(by.code.path, pos >> 16) for by, pos, at, _ in callers if at.args and at.args[0] & value}
+    callers = function.called_by()
+    places = {(by.code.path, pos >> 16) for by, pos, at in callers if at.args and at.args[0] & value}
     return [Evidence("is called here", *place) for place in sorted(places - {known})[:_SHOWN]]
 
 
@@ -132,8 +132,11 @@ def _fresh(frame: Frame, slot: int, depth: int) -> bool:
     func = frame.vals[made.function] or frozenset()
     if func and all(isinstance(o, Class) for o in func):
         return True
-    callees = [c for (at, c), how in frame.calls.items() if at == made.position and how is How.CALL]
-    callees = [c for c in callees if c.ret & (frame.vals[slot] or frozenset()) and c.code.name != "__init__"]
+    callees = [
+        c
+        for c in called_at(frame, made.position, BY_CALL)
+        if c.ret & (frame.vals[slot] or frozenset()) and c.code.name != "__init__"
+    ]
     if not depth or not callees:
         return False
     owner = definitions(frame.code).get(made.function)

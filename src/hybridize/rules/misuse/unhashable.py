@@ -89,7 +89,7 @@ def _is_named_tuple(project: ProjectView, cls: Class) -> bool:
 def _here(function: FunctionView, frame: Frame, message: str) -> list[Evidence]:
     """The function, and where it is called."""
     code = function.code
-    places = sorted({(caller.code.path, pos >> 16) for caller, pos, at, how in function.callers() if at is frame})
+    places = sorted({(caller.code.path, pos >> 16) for caller, pos, at in function.called_by() if at is frame})
     return [Evidence(message, code.path, code.line), *[Evidence("called here", *place) for place in places[:3]]]
 
 

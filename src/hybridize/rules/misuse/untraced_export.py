@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Class, Container, Func, Inst, Value, Wrapper
 from hybridize.facts.model import FunctionKind
 from hybridize.facts.origins import calls_at
@@ -63,7 +62,7 @@ def _is_untraced(function: FunctionView) -> bool:
     """Whether no call of a method is seen."""
     if function.facts.kind is not FunctionKind.METHOD or function.code.name.startswith("__"):
         return False
-    return all(how is How.ROOT for _, _, _, how in function.callers())
+    return not function.is_called
 
 
 def _has(value: Value, code: Code) -> bool:

@@ -42,10 +42,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     known = lifetimes(function.project)
     # What is made hybrid in a loop is traced in each iteration, whatever it is given (HY102).
     made_there = {where for where, pos in places(function) if pos in index_of(where).looped}
-    for caller, pos, _, how in function.callers():
+    for caller, pos, _ in function.called_by(DIRECT):
         if caller.code in made_there or (caller.code in hybrids and pos not in index_of(caller.code).looped):
             continue  # that runs once for each trace of the caller
-        call = call_at(caller.code, pos) if how in DIRECT else None
+        call = call_at(caller.code, pos)
         receiver = _receiver(function, caller, call) if call is not None else -1
         for slot in [receiver, *arguments(call)] if call is not None else ():
             made = definitions(caller.code).get(slot)

@@ -17,7 +17,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     hybrids = function.project.solution.world.hybrids
     seen: set[tuple[str, int]] = set()
-    for caller, pos, _, _ in function.callers():
+    for caller, pos, _ in function.called_by():
         place = (caller.code.path, pos)
         if place in seen or caller.code in hybrids or is_test_path(caller.code.path):
             continue

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.closure import closure
-from hybridize.domain.calls import How
+from hybridize.domain.calls import REPEATED, SEEN
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Unknown, Value, Wrapper
 from hybridize.facts.origins import call_at
 from hybridize.facts.work import Counts, staged
@@ -70,8 +70,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 def _is_wasted(function: FunctionView, frames: list[Frame], pos: int) -> bool:
     """Whether the program is seen to make it more than a few times, for a few calls each, and outside of graphs."""
-    calls = [(caller, at) for caller, at, _, how in function.callers() if how is not How.ROOT]
-    if any(how in (How.GRAPH, How.CALLBACK, How.HOST) for _, _, _, how in function.callers()):
+    calls = [(caller, at) for caller, at, _ in function.called_by(SEEN)]
+    if any(function.called_by(REPEATED)):
         return False  # what a data set or a graph is given is traced once for each of them in any case
     if any(_is_handed(frame, function.code) for frame in frames):
         return False
@@ -125,7 +125,7 @@ def _goes_on(function: FunctionView) -> bool:
 
 def _calls_of_each(function: FunctionView, where: Code, pos: int) -> float:
     """How many times at least loops call the function for each time that it is made."""
-    calls = [(caller, at) for caller, at, _, how in function.callers() if how is not How.ROOT]
+    calls = [(caller, at) for caller, at, _ in function.called_by(SEEN)]
     counts = function.project.shared("counts of made functions", Counts)
     return min((counts.between(c, pos, at) if c.code is where else 0.0 for c, at in calls), default=0.0)
 

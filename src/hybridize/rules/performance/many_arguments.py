@@ -36,10 +36,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """The calls of the program that pass many tensors one by one, or as many as its data are."""
     answers = moving(function.project)
     seen: set[tuple[str, int]] = set()
-    for caller, pos, frame, how in function.callers():
+    for caller, pos, frame in function.called_by(BY_PROGRAM):
         place = (caller.code.path, pos)
         args = frame.incoming.get((caller, pos))
-        if args is None or place in seen or how not in BY_PROGRAM or is_test_path(caller.code.path):
+        if args is None or place in seen or is_test_path(caller.code.path):
             continue
         for index, value in enumerate(args):
             many = _many(value)

@@ -48,8 +48,7 @@ def _of_keras(function: FunctionView) -> Iterator[Hit]:
         return
     hybrids = function.project.solution.world.hybrids
     if any(
-        how in DIRECT and caller.code not in hybrids and not is_run_by_graph(caller, pos)
-        for caller, pos, _, how in function.callers()
+        caller.code not in hybrids and not is_run_by_graph(caller, pos) for caller, pos, _ in function.called_by(DIRECT)
     ):
         return  # a loop of the project's own calls it
     name, versions = function.code.name, function.project.versions

@@ -56,7 +56,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         repeated = cause is not None and one_place and _is_repeated(function, cause, looped=constants)
         level = None if cause is not None and repeated and not _picks(function, cause) else Level.INFO
         said = f"{what}: each new value is traced anew. Pass a tensor"
-        calls = [at for caller, at, *_ in function.callers() if (caller.code.path, at >> 16) == (path, line)]
+        calls = [at for caller, at, _ in function.called_by() if (caller.code.path, at >> 16) == (path, line)]
         about = cause.subject if cause is not None and cause.told is Told.RECEIVES else ""
         at = min(calls, default=line << 16)
         yield Hit(at, said, path=path, evidence=facts.retraces.evidence, level=level, about=about)
@@ -162,8 +162,8 @@ def _moved(function: FunctionView) -> Iterator[Hit]:
     answers = moving(function.project)
     graphs = function.project.solution.world.hybrids if function.is_hybrid else {}
     seen: set[tuple[str, int]] = set()
-    for caller, pos, frame, how in function.callers():
-        if (caller.code.path, pos) in seen or how not in BY_PROGRAM or is_test_path(caller.code.path):
+    for caller, pos, frame in function.called_by(BY_PROGRAM):
+        if (caller.code.path, pos) in seen or is_test_path(caller.code.path):
             continue
         if caller.code in graphs:
             continue

@@ -9,7 +9,7 @@ from hybridize.domain.objects import Bound, Container, Func, Heap, Inst, LibInst
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.guards import guarded, holds_plain_tensor, is_cached, stored
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import callees_at, definitions
+from hybridize.facts.origins import called_at, definitions
 from hybridize.facts.reasons import Reason
 from hybridize.facts.symbolic import OPERATION
 from hybridize.library import registry
@@ -69,7 +69,7 @@ def _made(reason: Reason) -> tuple[Evidence, ...]:
     for slot in stored(frame, reason.effect.position):
         made = definitions(frame.code).get(slot)
         if isinstance(made, ir.Call):
-            for callee, _ in callees_at(frame, made.position):
+            for callee in called_at(frame, made.position):
                 lines = {
                     i.position >> 16 for i in index_of(callee.code).of(ir.Return) if holds_plain_tensor(callee.ret)
                 }
