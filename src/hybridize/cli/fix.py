@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hybridize.cli.safeguard import Trial
     from hybridize.decide.model import FunctionReport
     from hybridize.fixing.fixes import Fixes
 
@@ -80,8 +81,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Analyze, repair in memory, plan, then write or show."""
     from hybridize.cli.explain import named
-    from hybridize.cli.fix_report import render
-    from hybridize.cli.output import deliver, write
+    from hybridize.cli.output import deliver
     from hybridize.cli.safeguard import put_back, safeguard
     from hybridize.cli.session import (
         configure,
@@ -126,19 +126,27 @@ def run(args: argparse.Namespace) -> int:
     fixes = fixes.withhold(withheld)
     if not args.diff and trial is None and not stdin:
         fixes = fixes.write()
-    shown = fixes.functions if args.only or args.interactive else None
-    text, said = render(fixes, args, shown, trial)
     if stdin and not args.diff:
         _to_stdout(fixes, given)
-        write(text, sys.stderr) if args.output_file is None else deliver(text, args.output_file)
+    _tell(fixes, args, trial, beside=stdin and not args.diff)
+    if report.missing:
+        return ERROR
+    return SOMETHING if not fixes.complete or (args.diff and fixes.changed) else NOTHING
+
+
+def _tell(fixes: Fixes, args: argparse.Namespace, trial: Trial | None, *, beside: bool) -> None:
+    """Say what was done; on standard error where the program itself is on standard output (`beside`)."""
+    from hybridize.cli.fix_report import render
+    from hybridize.cli.output import deliver, write
+
+    text, said = render(fixes, args, fixes.functions if args.only or args.interactive else None, trial)
+    if beside and args.output_file is None:
+        write(text, sys.stderr)
     else:
         deliver(text, args.output_file)
     if said:
         sys.stdout.flush()  # the summary stands below the diff
         write(said, sys.stderr)
-    if report.missing:
-        return ERROR
-    return SOMETHING if not fixes.complete or (args.diff and fixes.changed) else NOTHING
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -245,9 +245,9 @@ class Bench:
             return self.values(code, found[1].target) if found is not None else NOTHING
         kinds = {ast.Attribute: ir.Attr, ast.Subscript: ir.Item, ast.BinOp: ir.Binary, ast.UnaryOp: ir.Unary}
         op = kinds.get(type(node))
-        made = [i for i in index_of(code).at(position_of(node)) if type(i) is op]
-        if len(made) == 1:
-            return self.values(code, made[0].target)
+        here = [instr for instr in index_of(code).at(position_of(node)) if type(instr) is op]
+        if len(here) == 1:
+            return self.values(code, here[0].target)
         if isinstance(parent, (ast.Tuple, ast.List)):
             for instr in index_of(code).at(position_of(parent)):
                 if isinstance(instr, ir.Sequence) and len(instr.elements) == len(parent.elts) and node in parent.elts:

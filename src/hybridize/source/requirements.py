@@ -48,7 +48,7 @@ _LOCKED_JSON: Final = regex(rf'"{NAME}":\s*\{{[^}}]*?"version":\s*"==(?P<version
 _IMAGE: Final = regex(
     r"(?:^FROM\s+|\b(?:image|container):\s*[\"']?)\S*tensorflow/tensorflow:(?P<version>\d+\.\d+)", re.I | re.M
 )
-_SPECIFIER: Final = regex(r"(?P<how>===?|~=|!=|<=|>=|<|>|\^|~|=)?\s*[\"']?v?(?P<version>\d+(?:\.\d+)?)(?:\.[\w*]+)*")
+_SPECIFIER: Final = regex(r"(?P<sign>===?|~=|!=|<=|>=|<|>|\^|~|=)?\s*[\"']?v?(?P<version>\d+(?:\.\d+)?)(?:\.[\w*]+)*")
 #: A constant that a set-up script composes its requirements of.
 _CONSTANT: Final = regex(r"^\s*(\w+)\s*=\s*[\"'](\d[\w.]*)[\"']\s*$", re.M)
 _COMPARE: Final = {
@@ -151,16 +151,16 @@ def _allowed(specifiers: str, line: int) -> Said | None:
     wanted = list(_specifiers(said))
     if not wanted:
         return None
-    last = max([version for how, version in wanted if how in ("==", "<=")], default=NEWEST)
+    last = max([version for sign, version in wanted if sign in ("==", "<=")], default=NEWEST)
     known = [(2, minor) for minor in range(NEWEST[1] + 1)] + [(1, minor) for minor in range(16)]
     allowed = [
         release
         for release in sorted({*known, min(last, (99, 0))})
-        if all(_COMPARE[how](release, version) for how, version in wanted)
+        if all(_COMPARE[sign](release, version) for sign, version in wanted)
     ]
     if not allowed:
         return None
-    bounded = any(how in ("==", ">=", ">") for how, _ in wanted)
+    bounded = any(sign in ("==", ">=", ">") for sign, _ in wanted)
     return Said(allowed[0] if bounded else None, allowed[-1], line, marked=bool(marker.strip()))
 
 
@@ -169,22 +169,22 @@ def _specifiers(text: str) -> Iterator[tuple[str, Release]]:
         found = _SPECIFIER.match(part.strip().strip("\"'([{ "))
         if found is None:
             continue
-        how = found["how"] or "=="
+        sign = found["sign"] or "=="
         version = release_of(found["version"])
-        if how in ("==", "=") and _ANY.match(part.strip().lstrip("=").strip("\"' ")):
+        if sign in ("==", "=") and _ANY.match(part.strip().lstrip("=").strip("\"' ")):
             yield ">=", (version[0], 0)
             yield "<", (version[0] + 1, 0)
-        elif how == "^" or (how == "~=" and "." not in found["version"]) or (how == "~=" and part.count(".") == 1):
+        elif sign == "^" or (sign == "~=" and "." not in found["version"]) or (sign == "~=" and part.count(".") == 1):
             yield ">=", version
             yield "<", (version[0] + 1, 0)
-        elif how == "<" and re.search(r"\d+\.\d+\.[1-9]", part):
+        elif sign == "<" and re.search(r"\d+\.\d+\.[1-9]", part):
             yield "<=", version  # below 2.9.1 is still 2.9
-        elif how == ">" and re.search(r"\d+\.\d+\.\d", part):
+        elif sign == ">" and re.search(r"\d+\.\d+\.\d", part):
             yield ">=", version
-        elif how in ("~", "=", "===", "~="):
+        elif sign in ("~", "=", "===", "~="):
             yield "==", version
-        elif how != "!=":
-            yield how, version
+        elif sign != "!=":
+            yield sign, version
 
 
 def release_of(text: str) -> Release:

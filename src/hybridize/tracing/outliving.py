@@ -63,7 +63,7 @@ def _is_filled_before(place: Place, code: Code, known: Writes) -> bool:
     if not isinstance(whole, Container) or outer is None or outer.kind != "function" or whole.site[0] is not outer:
         return False
     index = index_of(outer)
-    made = [instr.position for instr in index.of(ir.Func) if instr.code is code]
-    if len(made) != 1 or made[0] in index.looped:
+    first, *others = [instr.position for instr in index.of(ir.Func) if instr.code is code] or [-1]
+    if others or first < 0 or first in index.looped:
         return False
-    return all(frame.code is outer and pos < made[0] for frame, pos in known.at(place))
+    return all(frame.code is outer and pos < first for frame, pos in known.at(place))

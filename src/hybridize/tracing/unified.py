@@ -105,8 +105,8 @@ def _cast(view: FrameView, block: Sequence[ast.stmt], name: str) -> str | None:
         own = isinstance(read, ast.Attribute) and read.attr == "dtype" and ast.dump(read.value) == _read(name)
         cast = _cast(view, block[0].body, name) if own else None
         return cast if cast == asked else None
-    made = _conversion(view, block, _CASTS)
-    return made[1] if made is not None and made[0] == name else None
+    cast_to, dtype, _ = _conversion(view, block, _CASTS) or (None, None, None)
+    return dtype if cast_to == name else None
 
 
 def _read(name: str) -> str:

@@ -113,8 +113,8 @@ def _holds_several(function: FunctionView, container: Container) -> bool:
         return False
     if container.exact and len(held) == count:
         return True
-    made = [o.site for o in held if isinstance(o, (Inst, LibInst))]
-    return len(made) == 1 and made[0][1] in index_of(made[0][0]).looped
+    sites = [o.site for o in held if isinstance(o, (Inst, LibInst))]
+    return len(sites) == 1 and all(pos in index_of(code).looped for code, pos in sites)
 
 
 def _met_outside(function: FunctionView) -> set[Obj]:
