@@ -14,16 +14,12 @@ from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.operations import symbolic
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
+from hybridize.library.keras.running import STEP_OF
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.operands import arguments
 
-#: The methods of a model that run it in a graph, unless `compile` was told otherwise.
-_LOOPS: Final = frozenset(
-    "fit fit_generator evaluate evaluate_generator predict predict_generator train_on_batch test_on_batch "
-    "predict_on_batch".split()
-)
-#: And that whatever it was told.
+#: Runs a model in a graph whatever `compile` was told; the methods of `STEP_OF` do unless it was told otherwise.
 _BUILD: Final = "build"
 #: What the field of a model is called that says that its steps run eagerly, and that of what it computes.
 _EAGER: Final = "$run_eagerly"
@@ -40,7 +36,7 @@ def library_loops(frame: Frame) -> Iterator[tuple[int, str]]:
     for pos, calls in index_of(frame.code).calls.items():
         objs = [obj for instr in calls for obj in frame.vals[instr.function] or ()]
         names = {obj.func.rpartition(":")[2] for obj in objs if isinstance(obj, Bound) and isinstance(obj.func, str)}
-        yield from ((pos, method) for method in sorted(names & _LOOPS))
+        yield from ((pos, method) for method in sorted(names & STEP_OF.keys()))
 
 
 def is_on_symbolic(frame: Frame, pos: int) -> bool:
@@ -92,7 +88,7 @@ def _runs_graph(obj: Obj) -> bool:
     if not isinstance(obj, Bound) or not isinstance(obj.func, str):
         return False
     name = obj.func.rpartition(":")[2]
-    return name == _BUILD or (name in _LOOPS and not _is_eager(obj.receiver))
+    return name == _BUILD or (name in STEP_OF and not _is_eager(obj.receiver))
 
 
 def _is_eager(model: Obj) -> bool:

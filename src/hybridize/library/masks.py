@@ -28,5 +28,3 @@ READS: Final = _RECURRENT | frozenset(
 )
 #: Losses read the mask of what a model gives.
 LOSSES: Final = "keras.losses."
-#: Methods of models that compute the loss that the model was compiled with.
-TRAINING: Final = frozenset({"fit", "evaluate", "train_on_batch", "test_on_batch"})

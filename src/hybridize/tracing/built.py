@@ -16,6 +16,7 @@ from hybridize.facts.extents import Having
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import LAYERS
+from hybridize.library.keras.running import STEP_OF
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -24,9 +25,7 @@ from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 _LAYERS: Final = (*LAYERS, "keras.models.")
 #: Methods that run a model, or give it its weights.
-_RUNS: Final = frozenset(
-    "__call__ call build fit evaluate predict predict_on_batch train_on_batch test_on_batch summary".split()
-)
+_RUNS: Final = frozenset({"__call__", "call", "build", "summary", *STEP_OF})
 _DEPTH: Final = 4
 _STEPS: Final = 300
 

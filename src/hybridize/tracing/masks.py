@@ -15,7 +15,8 @@ from hybridize.facts.causes import argument_slot
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import called_at
 from hybridize.flow.frames import Frame
-from hybridize.library.masks import CARRIES, LOSSES, MAKES, READS, TRAINING
+from hybridize.library.keras.running import WITH_LOSS
+from hybridize.library.masks import CARRIES, LOSSES, MAKES, READS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -131,7 +132,7 @@ class Masks:
         """Who reads the mask of what a frame gives: a call of it, or of what hands it on."""
         for caller, call in _calls(frame) if depth else ():
             made = index_of(caller.code).definitions.get(call.function)
-            if isinstance(made, ir.Attr) and made.name in TRAINING:
+            if isinstance(made, ir.Attr) and made.name in WITH_LOSS:
                 return Evidence("the loss that Keras computes here reads it", caller.code.path, call.position >> 16)
             token = _Site(caller.code, call.position, makes=False)
             found = self.read(caller).get(token)

@@ -19,6 +19,7 @@ from hybridize.facts.model import Evidence
 from hybridize.facts.origins import calls_to
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
+from hybridize.library.keras.running import STEP_OF, TRAINS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -53,11 +54,6 @@ _RATES: Final = ("dropout", "recurrent_dropout")
 #: Those that are as what they hold.
 _HOLDING: Final = ("keras.layers.Wrapper", "keras.layers.RNN", "keras.layers.StackedRNNCells", "keras.Sequential")
 _FUNCTIONAL: Final = "makes it part of a functional model, which runs in both modes"
-#: Methods of models that run the layers in one mode; `fit` in both where it validates.
-_TRAINS: Final = ("fit", "fit_generator", "train_on_batch")
-_INFERS: Final = (
-    "evaluate evaluate_generator test_on_batch predict predict_generator predict_on_batch test_step predict_step"
-).split()
 
 
 def is_modal(value: Iterable[Obj]) -> bool:
@@ -160,11 +156,10 @@ def _mode_of_method(project: ProjectView, frame: Frame, instr: ir.Call) -> set[b
         owner, _, method = name.rpartition(".")
         if not owner.startswith("keras."):
             continue
-        if method in _TRAINS:
-            found.add(True)
-            if any(key == "validation_data" for key, _ in instr.keywords) or len(instr.arguments) > 7:
-                found.add(False)
-        elif method in _INFERS:
+        mode = TRAINS.get(STEP_OF.get(method, method))
+        if mode is not None:
+            found.add(mode)
+        if mode and (any(key == "validation_data" for key, _ in instr.keywords) or len(instr.arguments) > 7):
             found.add(False)
     return found
 

@@ -11,6 +11,7 @@ from hybridize.domain.unknowns import Why
 from hybridize.facts.model import Evidence
 from hybridize.facts.reasons import OPAQUE
 from hybridize.flow.frames import Effect, Frame
+from hybridize.library.keras.running import STEP_OF
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code
@@ -26,8 +27,6 @@ SWITCHES: Final[Mapping[str, str]] = {
     "tf.config.experimental_run_functions_eagerly": _ALL,
     "tf.data.experimental.enable_debug_mode": "every function that datasets are given",
 }
-#: Methods of models that train or run them by graphs.
-TRAINS: Final = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
 
 
 def switches(project: ProjectView) -> tuple[Mapping[str, list[tuple[Frame, int, str]]], Set[str]]:
@@ -135,7 +134,7 @@ def _has_graphs(project: ProjectView, some: int) -> bool:
         hybrids = project.solution.world.hybrids
         return any(
             frame.code in hybrids
-            or not TRAINS.isdisjoint(index_of(frame.code).attributes)
+            or not index_of(frame.code).attributes.keys().isdisjoint(STEP_OF)
             or any(effect.kind in OPAQUE and not _is_loaded(effect) for effect in frame.effects.values())
             for frame in project.extents.frames(some)
         )

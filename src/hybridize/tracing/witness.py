@@ -28,6 +28,7 @@ from hybridize.facts.undone import undone
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.library.costs import BATCHES
+from hybridize.library.keras.running import STEP_OF
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -40,7 +41,6 @@ from hybridize.tracing.parts import Part, constants
 from hybridize.tracing.short_lived import makers_of_short_lived
 from hybridize.tracing.speaking import only_tells_traces
 from hybridize.tracing.staleness import Makers, counts, extent_of, order_of, ranks_of, starts_empty, starts_of
-from hybridize.tracing.switches import TRAINS
 from hybridize.tracing.views import FunctionView, ProjectView
 from hybridize.tracing.writes import Place, name_of, writes_of
 
@@ -140,7 +140,7 @@ def _is_driven(frames: Iterable[Frame]) -> bool:
     for frame in closure(frames, lambda each: each.callers):
         for caller, pos, how in edges_to(frame):
             methods = (index_of(caller.code).source(call.function) for call in calls_at(caller.code, pos))
-            trains = any(isinstance(method, ir.Attr) and method.name in TRAINS for method in methods)
+            trains = any(isinstance(method, ir.Attr) and method.name in STEP_OF for method in methods)
             mapped = how is How.HYBRID and is_given_to_data(caller, pos)
             if how in REPEATED or mapped or (how is How.KERAS and trains):
                 return True

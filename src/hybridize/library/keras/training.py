@@ -33,6 +33,7 @@ from hybridize.library.keras.calling import batch_size, call_layer, call_library
 from hybridize.library.keras.core import nothing
 from hybridize.library.keras.losses import seen_dtype, updated
 from hybridize.library.keras.modes import takes_training
+from hybridize.library.keras.running import STEP_OF, TRAINS
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.structures import once
 
@@ -251,11 +252,11 @@ def _history(call: Call) -> Value:
     return call.made("keras.callbacks.History").value
 
 
-def _train_on_batch(call: Call) -> Value:
+def _on_batch(call: Call) -> Value:
     call.effect("eager_only", call.name)
     obj = call.receiver
-    step = "test_step" if "test" in call.name else "predict_step" if "predict" in call.name else "train_step"
-    rule = _step(step, training=step == "train_step")
+    step = STEP_OF[call.name.rpartition(".")[2]]
+    rule = _step(step, training=TRAINS[step])
     made = rule(call) if isinstance(obj, (Inst, LibInst)) else BOTTOM
     if step == "predict_step":
         return made or tensor(NDARRAY).value
@@ -288,13 +289,12 @@ _METRIC: Final = {
 }
 _MODEL: Final = {
     "compile": Spec(_compile, effects=("eager_only",)),
-    "fit": Spec(_step("train_step", training=True), effects=("eager_only", "print")),
-    "fit_generator": Spec(_step("train_step", training=True), effects=("eager_only", "print")),
-    "evaluate": Spec(_step("test_step", training=False), effects=("eager_only", "print")),
-    "predict": Spec(_step("predict_step", training=False), effects=("eager_only", "print")),
-    "train_on_batch": Spec(_train_on_batch),
-    "test_on_batch": Spec(_train_on_batch),
-    "predict_on_batch": Spec(_train_on_batch),
+    **{
+        name: Spec(_on_batch)
+        if name.endswith("_on_batch")
+        else Spec(_step(step, training=TRAINS[step]), effects=("eager_only", "print"))
+        for name, step in STEP_OF.items()
+    },
     "summary": Spec(nothing, effects=("print",)),
     "save": Spec(nothing, effects=("io",)),
     "save_weights": Spec(nothing, effects=("io",)),
