@@ -11,6 +11,7 @@ from hybridize.flow.cells import Cells, registry_class
 from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.parts import Parts
 from hybridize.library import registry
+from hybridize.library.arguments import CANNOT_TELL, Impossible
 from hybridize.library.defaults import default_call, unknown_method
 from hybridize.library.protocols import answer
 from hybridize.library.spec import Call, Rule
@@ -30,7 +31,10 @@ class LibraryCalls:
         self.cells = cells
 
     def apply_rule(self, rule: Rule, call: Call) -> Value:
-        """Applies a model. A mistake in one costs its value, not the analysis; `world.note_failure` keeps it."""
+        """Applies a model.
+
+        What it cannot tell is unknown. A mistake costs its value, not the analysis; `world.note_failure` keeps it.
+        """
         if self.cells.rules_open >= MAX_RULES:
             return unknown("the result of library calls that nest without end").value
         self.cells.rules_open += 1
@@ -38,6 +42,11 @@ class LibraryCalls:
             return rule(call)
         except ExhaustedError:
             raise
+        except Impossible:
+            call.refuse()
+            return unknown_result(call.name).value
+        except CANNOT_TELL:
+            return unknown_result(call.name).value
         except Exception as error:
             self.world.note_failure(f"{call.name}: {type(error).__name__}: {error}")
             call.frame.effect("foreign_call", None, call.name, call.pos)

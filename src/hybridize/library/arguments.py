@@ -46,6 +46,10 @@ class Impossible(Exception):
     """TensorFlow would raise for these arguments."""
 
 
+#: What a rule raises that cannot tell: one that asks for dims, or for words of a table, that are not there cannot.
+CANNOT_TELL: Final = (Unsure, LookupError, ValueError)
+
+
 @dataclass(frozen=True, slots=True)
 class Operand:
     """An argument as the tensor that it is, or that it is converted to.

@@ -13,7 +13,17 @@ from typing import Any, Final, TypeAlias
 from hybridize.domain.lattice import each, join_all
 from hybridize.domain.objects import BOTTOM, Value, tensor, tup, unknown_result
 from hybridize.domain.tensors import DENSE, RAGGED, SPARSE, UNRESOLVED, Shape
-from hybridize.library.arguments import INFER, NOTHING, Args, Impossible, Operand, Unsure, first_parameter, positions
+from hybridize.library.arguments import (
+    CANNOT_TELL,
+    INFER,
+    NOTHING,
+    Args,
+    Impossible,
+    Operand,
+    Unsure,
+    first_parameter,
+    positions,
+)
 from hybridize.library.spec import Call, Rule, Spec
 
 DtypeRule: TypeAlias = "Callable[[Args], str | None]"
@@ -26,7 +36,7 @@ def sure(rule: Callable[[Args], Any], args: Args) -> Any:
     """What a part of a rule gives, or None if it is unsure."""
     try:
         return rule(args)
-    except Unsure:
+    except CANNOT_TELL:
         return None
 
 
@@ -66,12 +76,11 @@ def value_rule(rule: ValueRule, fallback: str = "tensor") -> Rule:
         args = Args(call)
         try:
             return rule(args)
-        except (Unsure, Impossible) as error:
-            if isinstance(error, Impossible):
-                call.refuse()
-            if fallback == "tensor":
-                return tensor(args.kind()).value
-            return unknown_result(call.name).value
+        except Impossible:
+            call.refuse()
+        except CANNOT_TELL:
+            pass
+        return tensor(args.kind()).value if fallback == "tensor" else unknown_result(call.name).value
 
     return lambda call: expand(call, one)
 

@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     stream,
     tup,
     unknown,
+    unknown_result,
 )
 from hybridize.library.lengths import append_counted
 from hybridize.library.protocols import equal, look_up
@@ -304,7 +305,8 @@ _TUPLE: Final = {
 
 def _replaced(call: Call) -> Value:
     receiver = call.receiver
-    assert isinstance(receiver, Tup)
+    if not isinstance(receiver, Tup):
+        return unknown_result(call.name).value
     names = receiver.names or ()
     items = [call.kwargs.get(name, item) for name, item in zip(names, receiver.items, strict=False)]
     return tup(items, receiver.kind, receiver.names).value

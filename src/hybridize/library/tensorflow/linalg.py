@@ -116,9 +116,17 @@ def einsum_of(a: Args) -> Shape:
     return einsum_shape(text, [o.shape for o in einsum_operands(a)])
 
 
+def _matrix(x: Operand) -> tuple[list[Dim], Dim, Dim]:
+    """The dims of a batch of matrices: batch, rows, columns."""
+    if len(x.known) < 2:
+        raise Impossible
+    *batch, rows, columns = x.known
+    return batch, rows, columns
+
+
 def _svd(a: Args) -> Value:
     x = a.tensor("tensor")
-    *batch, m, n = x.known
+    batch, m, n = _matrix(x)
     small = min(m, n) if min(m, n) >= 0 else unsized(m, n)
     s = a.result(real_of(same("tensor"))(a), (*batch, small))
     if not a.flag("compute_uv", default=True):
@@ -131,7 +139,7 @@ def _svd(a: Args) -> Value:
 
 def _qr(a: Args) -> Value:
     x = a.tensor("input")
-    *batch, m, n = x.known
+    batch, m, n = _matrix(x)
     small = min(m, n) if min(m, n) >= 0 else unsized(m, n)
     full = a.flag("full_matrices")
     q = a.result(x.dtype, (*batch, m, m if full else small))
