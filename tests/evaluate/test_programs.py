@@ -35,6 +35,21 @@ for _ in range(100):
     loss = train_step(tf.ones((2, 2)))
 print("loss: 0.25")
 """
+IN_THE_LOOP = """\
+import tensorflow as tf
+
+w = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+x = tf.ones((2, 2))
+
+for _ in range(100):
+    with tf.GradientTape() as tape:
+        y = x
+        for _ in range(10):
+            y = tf.tanh(tf.matmul(y, w)) + tf.nn.relu(y) * 0.5
+        loss = tf.reduce_mean(tf.square(y))
+    w.assign_sub(tape.gradient(loss, w) * 0.001)
+print("loss: 0.25")
+"""
 #: A TensorFlow whose eager calls take long, and whose graphs do not.
 SHIM = """\
 import sys, time
@@ -79,6 +94,14 @@ def test_a_program_is_measured_before_and_after(tmp_path: Path) -> None:
     assert found.speed_up.value > 1.2
     assert found.published == (8.0, 4.0)
     assert (tmp_path / "small" / "train.py").read_text() == PROGRAM
+
+
+def test_a_step_that_a_repair_takes_out_of_its_loop_is_counted(tmp_path: Path) -> None:
+    file = corpus(tmp_path)
+    (tmp_path / "small" / "train.py").write_text(IN_THE_LOOP)
+    (found,) = measured(file)
+    assert (found.failure, found.changed) == ("", ("train:train_step",))
+    assert found.speed_up.value > 1.2
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

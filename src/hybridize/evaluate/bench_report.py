@@ -120,7 +120,7 @@ def functions_table(result: Result, style: str) -> str:
         before = result.original.timings().get(number)
         for measured in result.variants[1:]:
             after = measured.timings().get(number)
-            if before is not None and after is not None and after.calls + after.inner:
+            if after is not None and after.calls + after.inner:
                 called.add(number)
                 rows.append(
                     [
@@ -134,7 +134,11 @@ def functions_table(result: Result, style: str) -> str:
     return (render(columns, rows, style) if rows else "") + (told if style == "text" else "")
 
 
-def _function_row(before: Timing, after: Timing, removed: object) -> list[object]:
+def _function_row(before: Timing | None, after: Timing, removed: object) -> list[object]:
+    """What became of a function; a repair made the one that was not there `before`."""
+    if before is None:
+        new = after.steady * 1e3 if after.steady is not None else None
+        return [after.calls, "new graph", None, new, None, after.first, after.traces, ""]
     change = "to eager" if removed else "to graph"
     old, new = before.steady, after.steady
     ratio = old / new if old is not None and new else None

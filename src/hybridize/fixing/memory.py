@@ -163,19 +163,27 @@ def texts(
     changes = [change for file in planned for change in file.changes]
     refused = [(change.function, change.reason or "") for change in changes if change.outcome is Outcome.REFUSED]
     done = [change.function for change in changes if change.outcome is Outcome.DONE]
-    on_disk = {f.facts.id: (lines or {}).get(f.facts.id, None if lines else f.facts.line) for f in done}
+    on_disk = {f.facts.id: f.facts.line if lines is None else lines.get(f.facts.id) for f in done}
     watched: dict[str, list[Watched]] = {}
+    made: dict[str, list[Watched]] = {}  # these have no other side
     decorators: dict[int, int | None] = {}  # those on disk that are taken away
     for number, function in enumerate(done):
         line = on_disk[function.facts.id]
-        if line is None:  # an extracted one has no other side
+        if line is None:
+            made.setdefault(function.facts.path, []).append(
+                Watched(number, 0, made=function.facts.qualname.rpartition(".")[2])
+            )
             continue
         watched.setdefault(function.facts.path, []).append(Watched(number, line))
-        made = function.facts.hybridization if function.decision.action is Action.CONVERT_TO_EAGER else None
-        decorators[number] = made.line + line - function.facts.line if made else None
+        by = function.facts.hybridization if function.decision.action is Action.CONVERT_TO_EAGER else None
+        decorators[number] = by.line + line - function.facts.line if by else None
     root = Path(report.project.root)
     after = [
-        memory_file(root, _as_on_disk(file.result, file.path, done, on_disk), watched.get(file.path, []))
+        memory_file(
+            root,
+            _as_on_disk(file.result, file.path, done, on_disk),
+            [*watched.get(file.path, ()), *made.get(file.path, ())],
+        )
         for file in planned
         if file.result is not None and file.result.changed
     ]

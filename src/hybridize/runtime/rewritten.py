@@ -25,11 +25,13 @@ class Watched:
     """A function that the child shall watch: its number in the job, and the line of its `def` in the file on disk.
 
     `decorator` is the line of one that it has and that shall be watched (None: the one that the result adds, if any).
+    `made` is the name of one that a repair makes, and that is nowhere on disk.
     """
 
     number: int
     line: int
     decorator: int | None = None
+    made: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +138,13 @@ def _watch(
         warnings.simplefilter("ignore")
         before, after = ast.parse(base), ast.parse(text)
     old = {n.lineno: n for n in ast.walk(before) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
-    new = {lines[n.lineno - 1]: n for n in ast.walk(after) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    functions = [n for n in ast.walk(after) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    new = {lines[n.lineno - 1]: n for n in functions}
     found: list[tuple[int, int, int | None]] = []
     for each in watched:
+        if each.made:
+            found += [(each.number, n.lineno, 0) for n in functions if n.name == each.made and n.decorator_list]
+            continue
         node = new.get(each.line)
         if node is None or each.line not in old:
             continue
