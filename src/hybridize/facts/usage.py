@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final
 
 from hybridize.domain.objects import Bound, Inst, Lib, LibInst, Stream, Unknown
-from hybridize.domain.unknowns import ELEMENT, Why
+from hybridize.domain.unknowns import ATTRIBUTE, ELEMENT, Why
 from hybridize.facts.foreign import Foreign, gets_tensor, is_given
 from hybridize.facts.reasons import OPAQUE, Reason
 from hybridize.flow.frames import Effect, Frame
@@ -127,7 +127,13 @@ class Used:
         return what or self._computing(frame, effect) or self._one_of(frame, effect, target)
 
     def _one_of(self, frame: Frame, effect: Effect, target: Unknown) -> str:
-        """The project's methods of a name, where one of too many objects is called by it and none has effects."""
+        """The project's methods of a name, where one of too many objects is called by it and none has effects.
+
+        So of a method of an argument that nobody is seen to pass, where those that are seen are of such objects.
+        """
+        if target.why is Why.ARGUMENT and target.taken == ATTRIBUTE:
+            name = self._passed(frame.code, effect.position)
+            return f"one of the project's `{name}`" if name else ""
         if target.why is not Why.SUMMARIZED:
             return ""
         index = index_of(frame.code)
@@ -137,6 +143,16 @@ class Used:
         if len(names) != 1 or not found or not all(map(self._quiet, found)):
             return ""
         return f"one of the project's `{next(iter(names))}`"
+
+    def _passed(self, code: Code, position: int) -> str:
+        """The method that a call reaches where the argument is known: of the project's objects, and without effects."""
+        frames = [each for each in self._frames.get(code, ()) if not each.gone]
+        unknown = [e.target for frame in frames for e in frame.effects.values() if e.position == position]
+        found = [callee for frame in frames for at, callee in frame.calls if at == position]
+        if not found or not all(isinstance(each, Unknown) and each.why is Why.ARGUMENT for each in unknown):
+            return ""
+        methods = all(each.code.is_function and each.code.in_class and self._quiet(each) for each in found)
+        return found[0].code.name if methods else ""
 
     def _is_trained_beside(self, frame: Frame, position: int) -> bool:
         """Whether what is called is a captured variable whose trainable variables another nested function asks for."""
