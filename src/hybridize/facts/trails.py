@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Lit, Obj, Tensor, Tup, Unknown, Value, Wrapper
 from hybridize.domain.tensors import NDARRAY
+from hybridize.facts.derived import trained
 from hybridize.facts.usage import COMPUTING, TRAINING, is_distributed
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
@@ -199,6 +200,8 @@ class Trail:
                 frames = self.likely.frames.get(code, ()) if form == _SELF and callee.name == "builtins.next" else ()
                 if any(is_distributed(frame, instr.position) for frame in frames):
                     said = said or "the replicas of a strategy, one element after the other"
+                if callee.name in _DEALS and form >= _SAME and trained(index_of(code), instr, slot):
+                    said = said or "an optimizer as gradients, in pairs with trainable variables"
                 if passes_on(callee.name, places):
                     self._add(code, instr.target, form)
                 elif places and form not in _NAMED and callee.name.startswith("tf.") and takes_numbers(callee.name):
