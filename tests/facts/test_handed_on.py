@@ -138,3 +138,45 @@ def test_a_variable_made_for_a_tape_that_is_told_of_it_is_as_good_as_the_tensor(
     watched: str, after: str, expected: bool, tmp_path: Path
 ) -> None:
     assert converted(tmp_path, SALIENCY.format(watched=watched, after=after))["target"] is expected
+
+
+MOVED = """\
+def target(source, target, rate):
+    for s, t in zip(source, target):
+        t.{method}
+class Painter:
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer = model, optimizer
+    def step(self, image):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.model(image))
+        self.optimizer.apply_gradients([(tape.gradient(loss, image), image)])
+        image.{method}
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("assign(0.5)", True),
+        ("assign_sub(0.5)", True),
+        ("assign(column=0.5)", False),  # as frames of pandas have it
+        ("update(0.5)", False),
+    ],
+)
+def test_what_a_value_is_assigned_to_is_a_variable(method: str, expected: bool, tmp_path: Path) -> None:
+    found = converted(tmp_path, MOVED.format(method=method))
+    assert (found["target"], found["Painter.step"]) == (expected, expected)
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [
+        ("tf.random.categorical(net(x), 1)", True),
+        ("tf.clip_by_global_norm(x, 1.0)[0]", True),
+        ("tf.einsum('ij,jk->ik', x, tf.eye(3))", True),
+        ("tf.random.uniform(x)", False),
+    ],
+)
+def test_what_operations_take_no_numbers_for_is_a_tensor(used: str, expected: bool, tmp_path: Path) -> None:
+    assert converted(tmp_path, f"def target(x, net):\n    return {used}\n")["target"] is expected

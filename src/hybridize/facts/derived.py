@@ -11,6 +11,7 @@ from hybridize.domain.objects import Lib
 from hybridize.facts.foreign import is_given
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
+from hybridize.library.asking import assigns
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr
@@ -23,6 +24,8 @@ _COMPUTED: Final = (ir.Operator, ir.Unary, ir.Phi, ir.Sequence, ir.Part, ir.Bool
 _MINIMIZE: Final = "minimize"
 #: The method of the optimizers of other packages, as of Keras 3: `optimizer.apply(gradients, variables)`.
 _APPLY: Final = "apply"
+#: What an assignment to a variable is told beside the value.
+_SETTINGS: Final = frozenset({"use_locking", "name", "read_value"})
 #: So many calls lead from a helper to the tape that derives what it gives.
 _CALLS: Final = 3
 
@@ -126,8 +129,36 @@ def _holds_trained(frame: Frame, slot: int) -> bool:
 
 
 def trained(index: Index, call: ir.Call, slot: int) -> bool:
-    """Whether a call deals out what is in a slot beside trainable variables: a list of their gradients."""
-    return any(_is_of_variables(index, each) for each in arguments(call) if each not in (slot, -1))
+    """Whether a call deals out what is in a slot beside trainable variables, or beside what is assigned to: a list."""
+    beside = any(_is_of_variables(index, each) for each in arguments(call) if each not in (slot, -1))
+    return beside or any(
+        isinstance(use, ir.Iter) and holds_assigned(index, use.target) for use in index.uses.get(call.target, ())
+    )
+
+
+def holds_assigned(index: Index, slot: int) -> bool:
+    """Whether what is in a slot, or what it is taken apart into, is assigned to as only variables are."""
+    todo = [slot]
+    for each in todo:
+        for use in index.uses.get(each, ()):
+            if isinstance(use, ir.Unpack):
+                todo += use.targets
+            elif isinstance(use, ir.Attr) and any(is_assignment(index, call) for call in _calls(index, use.target)):
+                return True
+    return False
+
+
+def is_assignment(index: Index, call: ir.Call) -> bool:
+    """Whether a call is `x.assign(value)`, as it is written of variables: frames of pandas take keywords."""
+    read = index.source(call.function)
+    plain = len(call.arguments) == 1 and not call.arguments[0][1]
+    return (
+        plain and isinstance(read, ir.Attr) and assigns(read.name) and _SETTINGS.issuperset(n for n, _ in call.keywords)
+    )
+
+
+def _calls(index: Index, slot: int) -> list[ir.Call]:
+    return [use for use in index.uses.get(slot, ()) if isinstance(use, ir.Call) and use.function == slot]
 
 
 def _is_of_variables(index: Index, slot: int) -> bool:

@@ -14,7 +14,7 @@ from typing import Final
 
 from hybridize.domain.objects import Bound, Inst, Lib, LibInst, Stream, Unknown
 from hybridize.domain.unknowns import ATTRIBUTE, ELEMENT, Why
-from hybridize.facts.derived import TRAINED, gets_gradients, is_derived, is_returned
+from hybridize.facts.derived import TRAINED, gets_gradients, is_assignment, is_derived, is_returned
 from hybridize.facts.foreign import Foreign, gets_tensor, is_given
 from hybridize.facts.reasons import OPAQUE, Reason, opaque
 from hybridize.flow.frames import Effect, Frame
@@ -35,6 +35,7 @@ _FUNCTION: Final = "a function of TensorFlow"
 _LAYER: Final = "a layer of another package"
 _ACTIVATION: Final = "an activation"
 _OPTIMIZER: Final = "an optimizer"
+_VARIABLE: Final = "a method of a variable"
 _METRIC: Final = "a metric"
 _DISTRIBUTION: Final = "a distribution or bijector"
 #: What gives tensors; what an annotation says stands in backticks.
@@ -97,8 +98,9 @@ class Used:
         return self.says(reason).startswith(tuple(_BY_USE + each for each in _OF_TENSORS))
 
     def computes(self, reason: Reason) -> bool:
-        """Whether what is called computes with TensorFlow: it gives tensors, or is an optimizer."""
-        return self.gives_tensor(reason) or self.says(reason).startswith(f"{_BY_USE}a method of {_OPTIMIZER}")
+        """Whether what is called computes with TensorFlow: it gives tensors, moves variables or assigns to one."""
+        moves = tuple(f"{_BY_USE}{what}" for what in (f"a method of {_OPTIMIZER}", _VARIABLE))
+        return self.gives_tensor(reason) or self.says(reason).startswith(moves)
 
     def gives_tensor_at(self, frame: Frame, position: int) -> bool:
         """Whether a call of unknown code gives tensors by its use."""
@@ -122,7 +124,7 @@ class Used:
         what = what or (_ACTIVATION if target.why is Why.ACTIVATION else "")
         what = what or (_MODEL if _is_told_of_training(frame, effect.position) else "")
         what = what or _of_method(frame, effect.position)
-        what = what or ("a method of a variable" if _is_of_trained(frame, effect.position) else "")
+        what = what or (_VARIABLE if _is_of_trained(frame, effect.position) else "")
         what = what or (_FUNCTION if _is_passed(frame, effect.position, target) else "")
         what = what or ("the class of what is copied" if _copies(frame, effect.position) else "")
         return what or self._computing(frame, effect) or self._one_of(frame, effect, target)
@@ -291,6 +293,8 @@ def _of_method(frame: Frame, position: int) -> str:
     index = index_of(frame.code)
     made = [index.source(call.function) for call in index.calls.get(position, ())]
     names = {each.name if isinstance(each, ir.Attr) else "" for each in made}
+    if made and all(is_assignment(index, call) for call in index.calls.get(position, ())):
+        return _VARIABLE
     if names and names <= _MEASURED:
         measured = {_named(index, read.owner) for each in COMPUTING[_METRIC] for read in index.attributes.get(each, ())}
         return _METRIC if all(isinstance(m, ir.Attr) and _named(index, m.owner) in measured for m in made) else ""
