@@ -243,7 +243,8 @@ BLOCK = """
             return self.fc(x)
 
     def made(x):
-        return Block()(x)
+        block = Block()
+        return block(x), [weight.name for weight in block.weights]
 """
 BUILDS = "def build(self, shape):\n            self.fc.build(shape)\n            super().build(shape)"
 

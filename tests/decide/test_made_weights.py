@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from hybridize.api import analyze
 from hybridize.config import Config
 from hybridize.decide.model import Action
@@ -60,12 +62,20 @@ def test_scoped():
 """
 
 
-def kept(folder: Path, **options: bool) -> dict[str, list[str]]:
+NAMES = """
+def test_names():
+    outer = Outer()
+    outer(tf.ones([2, 3]))
+    {asks}
+"""
+
+
+def kept(folder: Path, asks: str = "assert outer.weights[0].name", **options: bool) -> dict[str, list[str]]:
     """The methods that stay eager, and the codes of what keeps them."""
     (folder / "lib").mkdir()
     (folder / "pyproject.toml").write_text('[project]\nname = "lib"\nversion = "1"\n', "utf-8")
     (folder / "lib" / "__init__.py").write_text(LIBRARY, "utf-8")
-    (folder / "test_lib.py").write_text(TESTS, "utf-8")
+    (folder / "test_lib.py").write_text(TESTS + NAMES.format(asks=asks), "utf-8")
     functions = analyze([folder], Config(tensorflow_version="2.15", **options)).functions
     found = [f for f in functions if f.decision.action is Action.KEEP]
     return {f.facts.qualname: [status.code for status in f.statuses] for f in found}
@@ -79,3 +89,19 @@ def test_where_no_scope_stands_around_the_names_are_the_same(tmp_path: Path) -> 
 
 def test_by_default_callers_that_nobody_sees_may_stand_below_one(tmp_path: Path) -> None:
     assert "Outer.scored" in kept(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("asks", "counts"),
+    [
+        ("assert [w.name for w in outer.trainable_variables]", True),
+        ("assert sorted(outer.weights, key=lambda w: w.name)", True),
+        ("outer.save_weights('outer.h5')", True),
+        ("outer.load_weights('outer', by_name=True)", True),
+        ("assert outer.name", False),
+        ("outer.save_weights('outer')", False),
+    ],
+)
+def test_nobody_counts_on_names_that_the_project_never_asks_for(asks: str, counts: bool, tmp_path: Path) -> None:
+    found = kept(tmp_path, asks, all_safe=True)
+    assert [name in found for name in ("Outer.call", "Outer.helped", "Outer.scoped")] == [counts] * 3

@@ -28,17 +28,18 @@ from hybridize.tracing.views import FrameView, ProjectView
 
 
 def made_weights(
-    project: ProjectView, frames: Iterable[Frame], kind: FunctionKind, opened: bool, seen: bool
+    project: ProjectView, frames: Iterable[Frame], kind: FunctionKind, opened: bool, seen: bool, named: bool = True
 ) -> Evidence | None:
     """A layer whose weights the graph of a function would be the first to make.
 
-    `opened`: for any callers. `seen`: who calls it below a layer, or in a scope of names, is seen to.
+    `opened`: for any callers. `seen`: who calls it below a layer, or in a scope of names, is seen to. `named`: names
+    count.
     """
     own = int(kind is FunctionKind.METHOD)  # `self` has a graph of its own
     frames, old = list(frames), project.versions.may_have_keras(2)
     lazy = {f for f in frames if opened and any(is_lazy(project, obj) for value in f.args[own:] for obj in value)}
     found = {f: built for f in frames if (old or f in lazy) and (built := lazily_built(project, f)) is not None}
-    renamed = bool(found) and old and (not seen or _is_in_scope(project, frames))
+    renamed = named and bool(found) and old and (not seen or _is_in_scope(project, frames))
     why = (
         "whose names would lose those of the layers around it"
         if renamed

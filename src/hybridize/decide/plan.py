@@ -22,6 +22,7 @@ from hybridize.decide.model import Action, Confidence, Decision, FunctionReport,
 from hybridize.decide.passed_shapes import shape_from_outside
 from hybridize.decide.passed_variables import kept_variable, stages
 from hybridize.decide.pointless import removes_for_nothing
+from hybridize.decide.weight_names import asks_for_names
 from hybridize.decide.worth import MOSTLY, Worth, counted, is_counted
 from hybridize.domain.calls import BY_OTHERS
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown
@@ -128,6 +129,7 @@ class _Chooser:
         self.coverage = Coverage(basis.frequency, basis.roles, self.graphs)
         self.given: set[Code] = set()  # the functions that get variables as arguments
         self.vain: set[Code] = set()
+        self.assumed: dict[Code, Evidence] = {}  # what conversions rest on beside what their facts do
         #: Whether something that can be converted is called in loops of unknown length.
         bounds = [basis.frequency.bound(code) for code, report in given.items() if _converts(report)]
         busy = any(bound.looped and math.isinf(bound.count) for bound in bounds)
@@ -146,6 +148,10 @@ class _Chooser:
             reason = self._why_not(code, report.facts, share, work, decision)
             if reason is None:
                 self.graphs[code] = 1.0
+                if assumed := self.assumed.get(code):
+                    decision = replace(decision, confidence=Confidence.ASSUMED, grounds=(*decision.grounds, assumed))
+                    facts = replace(report.facts, assumptions=(*report.facts.assumptions, assumed))
+                    report = replace(report, facts=facts)
                 return replace(report, decision=decision)
             statuses = (*report.statuses, reason)
             if decision.precondition == "P7":  # what makes up for the missing tensors is the gain alone
@@ -312,7 +318,7 @@ class _Chooser:
         kept = kept_variable(project, frames, project.solution.world.hybrids) if opened else None
         asked = opened or self.basis.roles.is_test(code.path)
         kept = kept or (shape_from_outside(project, frames) if opened else None)
-        if kept := kept or (made_weights(project, frames, facts.kind, opened, seen=self.all_safe) if asked else None):
+        if kept := kept or (self._made_weights(code, facts, opened) if asked else None):
             return status_of(facts, "covered", kept.message, (kept,))
         calls = sorted(self.basis.frequency.calls.get(code, {}).values(), key=lambda c: (c.caller.path, c.position))
         graphs = [c for c in calls if c.how not in BY_OTHERS and self.graphs.get(c.caller, 0.0) > 0]
@@ -323,6 +329,18 @@ class _Chooser:
         said = f"`{caller.caller.qualname}` is a graph that may pass on a variable as `{variables[0].name}`"
         here = Evidence(said, caller.caller.path, caller.position >> 16)
         return status_of(facts, "covered", f"{said}: no graph in a graph takes one after the other", (here,))
+
+    def _made_weights(self, code: Code, facts: FunctionFacts, opened: bool) -> Evidence | None:
+        """Weights that a graph would make: with `--all-safe` nobody counts on names that the project never asks for."""
+        project, frames = self.basis.scanner.project, self.basis.frames.get(code, [])
+        made = made_weights(project, frames, facts.kind, opened, seen=self.all_safe)
+        if made is None or not self.all_safe or asks_for_names(project):
+            return made
+        kept = made_weights(project, frames, facts.kind, opened, seen=True, named=False)
+        if kept is None:
+            said = "assumed that nobody asks for the names of the weights that it is the first to make"
+            self.assumed[code] = Evidence(said, made.path, made.line)
+        return kept
 
     def _no_gain(self, code: Code, facts: FunctionFacts, work: Work | None) -> Status | None:
         """Why nothing shows that a conversion pays."""

@@ -48,7 +48,7 @@ class Collector:
         self.likely = Likely(solution.frames, self.hints)
         self.extents = Extents(solution)
         self.effects = SideEffects(solution, self.extents, vouched, assumes=options.assumes)
-        self.computation = Computation(self.extents, self.effects.gives_tensor)
+        self.computation = Computation(self.extents, self.effects.used.computes_at)
         self.hybrid = set(solution.world.hybrids)
         self.exported = exported(solution)
         self.coverage = Coverage(solution, self.hybrid)

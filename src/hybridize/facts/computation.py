@@ -45,10 +45,10 @@ _SKIPPED: Final = frozenset({How.BUILD, How.CLASS, How.CALLBACK})
 class Computation:
     """Tensor operations of each frame, callees included."""
 
-    def __init__(self, extents: Extents, gives_tensor: Callable[[Frame, int], bool]) -> None:
-        """`gives_tensor`: whether a call of unknown code computes with TensorFlow by its use."""
+    def __init__(self, extents: Extents, computes: Callable[[Frame, int], bool]) -> None:
+        """`computes`: whether a call of unknown code computes with TensorFlow by its use."""
         self.extents = extents
-        self.gives_tensor = gives_tensor
+        self.computes = computes
         self.ops: dict[Frame, Evidence | None] = {}
         self.opaque: dict[Frame, Evidence | None] = {}
         self.updating: dict[Frame, Evidence | None] = {}
@@ -103,7 +103,7 @@ class Computation:
     def _by_use(self, frame: Frame) -> Evidence | None:
         """A call of unknown code that computes with TensorFlow by its use."""
         for position, called in sorted((e.position, e.detail) for e in frame.effects.values() if e.kind in OPAQUE):
-            if self.gives_tensor(frame, position):
+            if self.computes(frame, position):
                 said = f"assumed to compute with TensorFlow: calls {called}"
                 return Evidence(said, frame.code.path, position >> 16)
         return None

@@ -92,7 +92,7 @@ class SideEffects:
         self._owners = Owners(solution)
         self.excused = Excused(solution)
         self.foreign = Foreign(solution.frames)
-        self._used = Used(solution.frames, self._is_quiet, self.foreign)
+        self.used = Used(solution.frames, self._is_quiet, self.foreign)
         self._kept: dict[tuple[Code, int], bool] = {}
         self._early: frozenset[tuple[Obj, str]] | None = None  # cached properties that constructors read
         self._dead = frozenset(f.uid for f in solution.world.frames if f.gone)
@@ -102,11 +102,6 @@ class SideEffects:
     def _is_quiet(self, frame: Frame) -> bool:
         """Whether nothing is known that a call of a frame changes: calls of something unknown are left out."""
         return all(r.effect.kind in OPAQUE or is_unclear(r) or bool(r.once) for r in self.of(frame).values())
-
-    def gives_tensor(self, frame: Frame, position: int) -> bool:
-        """Whether a call of unknown code computes with TensorFlow by its use, so that it gives tensors."""
-        found = [e for e in frame.effects.values() if e.position == position and e.kind in OPAQUE]
-        return bool(found) and all(self._used.gives_tensor(Reason(each, frame, ())) for each in found)
 
     def of(self, frame: Frame) -> Summary:
         """The effects of a call of a frame, nearest first; none of one that is no longer part of the solution."""
@@ -401,20 +396,20 @@ class SideEffects:
     def fact(self, frames: list[Frame], speculate: bool) -> tuple[Fact, list[Evidence]]:
         """Whether a function has Python side effects, and the assumptions that the answer rests on."""
         reasons, left = self._outer(frames)
-        found, assumed = judged(reasons, speculate, self._used)
+        found, assumed = judged(reasons, speculate, self.used)
         return found, [*assumed, *left]
 
     def facts(self, frames: list[Frame], speculate: bool) -> tuple[Fact, list[Evidence], list[Evidence], Fact]:
         """The same, what a comment vouches for, and whether there is more than what tracing does once or puts back."""
         reasons, left = self._outer(frames)
-        found, assumed = judged(reasons, speculate, self._used)
+        found, assumed = judged(reasons, speculate, self.used)
         assumed += left
         lasting = [reason for reason in reasons if reason.once not in (SET_UP, RESTORED, VOUCHED)]
         if len(lasting) == len(reasons):
             return found, assumed, [], found
         said = [last_evidence_of(reason) for reason in sorted(reasons, key=order) if reason.once == VOUCHED]
         vouched = [Evidence(f"harmless, as a comment says: {each.message}", each.path, each.line) for each in said]
-        return found, assumed, vouched, judged(lasting, speculate, self._used)[0]
+        return found, assumed, vouched, judged(lasting, speculate, self.used)[0]
 
     def _outer(self, frames: list[Frame]) -> tuple[list[Reason], list[Evidence]]:
         """The effects of a function's frames but those of a constructor on its own object, and what is assumed."""

@@ -16,9 +16,9 @@ from typing import Final, TypeGuard
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import BOTTOM, NONE, Inst, Lib, LibInst, Lit, Obj, Unknown, Value
 from hybridize.domain.unknowns import RESULT, Why
+from hybridize.facts.derived import TRAINED
 from hybridize.facts.guards import parts
 from hybridize.facts.reasons import Reason
-from hybridize.facts.usage import TRAINED
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
 from hybridize.library.index.lookup import known_package

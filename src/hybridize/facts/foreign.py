@@ -7,7 +7,7 @@ such a function for one that computes with it. A package that is known to work o
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Final
 
@@ -16,6 +16,7 @@ from hybridize.domain.objects import Tensor, Unknown
 from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.unknowns import Why
 from hybridize.facts.guards import parts
+from hybridize.facts.origins import passed_slots
 from hybridize.flow.frames import Effect, Frame
 from hybridize.library.dialect import OTHER_FRAMEWORKS, STATIC, TENSOR_PACKAGES
 from hybridize.library.index.lookup import known_package
@@ -33,6 +34,8 @@ _CONVERTS: Final = frozenset(
     "tf.py_function tf.numpy_function".split()
 )
 _KEEPS: Final = "setdefault"
+#: Through so many calls of functions of the project.
+_CALLS: Final = 2
 #: Through so many joins of branches and loops what a call gives is followed.
 _JOINS: Final = 2
 
@@ -116,13 +119,56 @@ def _keeps(frame: Frame, position: int) -> bool:
 def is_computed_on(frame: Frame, position: int) -> bool:
     """Whether a call gets a tensor, and an operation, or an operator with a tensor, computes on what it gives."""
     calls = [call for call in index_of(frame.code).calls.get(position, ()) if _gets_tensor(frame, call)]
-    return bool(calls) and (is_given(frame, calls) or _meets_tensor(frame, calls))
+    if not calls:
+        return False
+    return is_given(frame, calls) or _meets_tensor(frame, calls) or any(_is_handed_on(frame, c.target) for c in calls)
+
+
+def _is_handed_on(frame: Frame, slot: int, far: int = _CALLS) -> bool:
+    """Whether a function of the project that gets a value, by itself, has operations compute on it, or hands it on."""
+    index = index_of(frame.code)
+    todo, seen = [slot], {slot}
+    for each in todo:
+        for use in index.uses.get(each, ()):
+            if isinstance(use, ir.Passing) and use.target not in seen:
+                seen.add(use.target)
+                todo.append(use.target)
+            for at, callee in frame.calls if isinstance(use, ir.Call) and use.function != each else ():
+                if at == use.position and any(_takes(callee, got, far) for got in _received(frame, at, callee, each)):
+                    return True
+    return False
+
+
+def _received(frame: Frame, position: int, callee: Frame, slot: int) -> Iterator[int]:
+    """The parameters, by their slots, in which a call receives a value."""
+    original = index_of(frame.code).original
+    for i, param in enumerate(callee.code.params):
+        if any(original(each) == original(slot) for each in passed_slots(frame, position, callee, i) or ()):
+            yield param.slot
+
+
+def _takes(frame: Frame, slot: int, far: int) -> bool:
+    """Whether a function computes with TensorFlow on what arrives in a slot."""
+    index = index_of(frame.code)
+    given = (
+        index.original(each)
+        for position, name in frame.ops.items()
+        if name not in _CONVERTS
+        for instr in index.at(position)
+        for each in operands(instr)
+    )
+    return slot in given or _beside_tensor(frame, {slot}) or (far > 1 and _is_handed_on(frame, slot, far - 1))
 
 
 def _meets_tensor(frame: Frame, calls: Sequence[ir.Call]) -> bool:
     """Whether what some calls give, or what operators make of it, is an operand beside a tensor."""
+    return _beside_tensor(frame, {call.target for call in calls})
+
+
+def _beside_tensor(frame: Frame, some: set[int]) -> bool:
+    """Whether some values, or what operators make of them, are operands beside a tensor."""
     index = index_of(frame.code)
-    made = {call.target for call in calls}
+    made = set(some)
     for instr in index.of(ir.Unpack, ir.Binary, ir.Inplace):
         slots = [index.original(slot) for slot in operands(instr)]
         if made.isdisjoint(slots):

@@ -10,13 +10,13 @@ from hybridize.domain.objects import NONE, Container, Inst, Lit, Obj, Prim, Stre
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, public_shape
 from hybridize.facts.causes import argument_slot, literal_field, origin
 from hybridize.facts.computation import training_step
+from hybridize.facts.derived import TRAINED
 from hybridize.facts.evidence import tells
 from hybridize.facts.growing import is_growing_dim
 from hybridize.facts.likely import Likely
 from hybridize.facts.looking import Looker, Seen
 from hybridize.facts.model import Evidence, Fact, Hybridization, ParameterFacts, Source, TensorType, Ternary, Told
 from hybridize.facts.modes import is_traced_call, traced_frames
-from hybridize.facts.usage import TRAINED
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader, is_keras_call
 from hybridize.flow.solve import method_kind

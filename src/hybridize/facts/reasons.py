@@ -185,3 +185,9 @@ def _named(target: Obj | None, detail: str) -> str:
 def order(reason: Reason) -> tuple[int, str, int]:
     """What effects are sorted by: the nearest first."""
     return (len(reason.path), reason.frame.code.path, reason.effect.position)
+
+
+def opaque(frame: Frame, position: int) -> list[Reason]:
+    """The effects of a call of code that the analysis cannot see into."""
+    found = (effect for effect in frame.effects.values() if effect.position == position and effect.kind in OPAQUE)
+    return [Reason(each, frame, ()) for each in found]

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Lit, Obj, Tensor, Tup, Unknown, Value, Wrapper
 from hybridize.domain.tensors import NDARRAY
+from hybridize.facts.derived import holds_assigned, is_assignment, trained
 from hybridize.facts.usage import COMPUTING, TRAINING, is_distributed
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
@@ -120,6 +121,8 @@ class Trail:
         elif isinstance(instr, ir.Iter):
             if instr.target in _comprehended(code):
                 self._add(code, instr.target, min(form, _SAME))
+            if form >= _SAME and holds_assigned(index_of(code), instr.target):
+                return "a loop that assigns to variables"
         elif isinstance(instr, ir.Append):
             self._add(code, instr.owner, min(form, _SAME))
         elif isinstance(instr, ir.Unpack):
@@ -136,6 +139,8 @@ class Trail:
                 return ""
             if self._asked_further(code, instr.target, only_of_tensors(instr.name)):
                 return f"`.{instr.name}` as only tensors have it"
+            if form >= _SELF and assigns(instr.name) and self._assigns(code, instr.target):
+                return f"`.{instr.name}` of a variable"
             if not is_no_content(instr.name):
                 self._add(code, instr.target, min(form, _PART))
         elif isinstance(instr, ir.Return) and form > _GIVEN and code is self.start[0] and self._gives_tensor(code):
@@ -156,6 +161,11 @@ class Trail:
     def _asked_further(self, code: Code, slot: int, names: frozenset[str]) -> bool:
         """Whether an attribute of a slot (a shape, a dtype) is asked for what only TensorFlow's have."""
         return any(isinstance(use, ir.Attr) and use.name in names for use in index_of(code).uses.get(slot, ()))
+
+    def _assigns(self, code: Code, slot: int) -> bool:
+        """Whether a method is called as variables are assigned to."""
+        uses = index_of(code).uses.get(slot, ())
+        return any(isinstance(use, ir.Call) and is_assignment(index_of(code), use) for use in uses)
 
     def _types_tensor(self, code: Code, slot: int) -> bool:
         """Whether a dtype is given to a function of TensorFlow."""
@@ -199,6 +209,8 @@ class Trail:
                 frames = self.likely.frames.get(code, ()) if form == _SELF and callee.name == "builtins.next" else ()
                 if any(is_distributed(frame, instr.position) for frame in frames):
                     said = said or "the replicas of a strategy, one element after the other"
+                if callee.name in _DEALS and form >= _SAME and trained(index_of(code), instr, slot):
+                    said = said or "an optimizer as gradients, in pairs with trainable variables"
                 if passes_on(callee.name, places):
                     self._add(code, instr.target, form)
                 elif places and form not in _NAMED and callee.name.startswith("tf.") and takes_numbers(callee.name):

@@ -13,12 +13,12 @@ from functools import cached_property
 from typing import Final
 
 from hybridize.domain.objects import Bound, Inst, Lib, LibInst, Stream, Unknown
-from hybridize.domain.unknowns import ELEMENT, Why
+from hybridize.domain.unknowns import ATTRIBUTE, ELEMENT, Why
+from hybridize.facts.derived import TRAINED, gets_gradients, is_assignment, is_derived, is_returned
 from hybridize.facts.foreign import Foreign, gets_tensor, is_given
-from hybridize.facts.reasons import OPAQUE, Reason
+from hybridize.facts.reasons import OPAQUE, Reason, opaque
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.hints import NO_TENSOR
-from hybridize.library import costs
 from hybridize.library.asking import OF_VALUES, method_asks
 from hybridize.library.contracts.lookup import contract_of
 from hybridize.library.contracts.model import Answer
@@ -29,17 +29,13 @@ from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import arguments, operands
 
 _BY_USE: Final = "assumed by its use to be "
-#: What only models, layers and modules have.
-TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
-
-#: How a value is made of others that a tape sees through.
-_COMPUTED: Final = (ir.Operator, ir.Unary, ir.Phi, ir.Sequence, ir.Part, ir.BoolOp)
 
 _MODEL: Final = "a model"
 _FUNCTION: Final = "a function of TensorFlow"
 _LAYER: Final = "a layer of another package"
 _ACTIVATION: Final = "an activation"
 _OPTIMIZER: Final = "an optimizer"
+_VARIABLE: Final = "a method of a variable"
 _METRIC: Final = "a metric"
 _DISTRIBUTION: Final = "a distribution or bijector"
 #: What gives tensors; what an annotation says stands in backticks.
@@ -65,13 +61,7 @@ _ASSIGN: Final = "assign"
 _VARIABLES: Final = TRAINED | {f"{prefix}{n}" for prefix in ("", "non_trainable_") for n in ("variables", "weights")}
 #: The keyword by which layers and models learn whether they are trained.
 TRAINING: Final = "training"
-_MINIMIZE: Final = "minimize"
 _PAIRS: Final = frozenset({"builtins.zip", "builtins.enumerate"})
-#: The method of the optimizers of other packages, as of Keras 3: `optimizer.apply(gradients, variables)`.
-_APPLY: Final = "apply"
-
-#: So many calls lead from a helper to the tape that derives what it gives.
-_CALLS: Final = 3
 
 
 class Used:
@@ -99,7 +89,7 @@ class Used:
             elif effect.kind == "unknown_call" and isinstance(effect.target, Inst):
                 what = _layer(frame, effect, effect.target)
             elif effect.kind == "foreign_call":
-                what = _OPTIMIZER if _gets_gradients(frame, effect.position) else self._computing(frame, effect)
+                what = _OPTIMIZER if gets_gradients(frame, effect.position) else self._computing(frame, effect)
             self._known[key] = f"{_BY_USE}{what}: {effect.detail}" if what else ""
         return self._known[key]
 
@@ -107,13 +97,26 @@ class Used:
         """Whether what is called gives tensors, by what its use says that it is."""
         return self.says(reason).startswith(tuple(_BY_USE + each for each in _OF_TENSORS))
 
+    def computes(self, reason: Reason) -> bool:
+        """Whether what is called computes with TensorFlow: it gives tensors, moves variables or assigns to one."""
+        moves = tuple(f"{_BY_USE}{what}" for what in (f"a method of {_OPTIMIZER}", _VARIABLE))
+        return self.gives_tensor(reason) or self.says(reason).startswith(moves)
+
+    def gives_tensor_at(self, frame: Frame, position: int) -> bool:
+        """Whether a call of unknown code gives tensors by its use."""
+        return bool(found := opaque(frame, position)) and all(map(self.gives_tensor, found))
+
+    def computes_at(self, frame: Frame, position: int) -> bool:
+        """Whether a call of unknown code computes with TensorFlow by its use, whatever it gives."""
+        return bool(found := opaque(frame, position)) and all(map(self.computes, found))
+
     def _called(self, frame: Frame, effect: Effect, target: Unknown) -> str:
         """What something unknown is that is called."""
         if target.hint == NO_TENSOR:
             return ""
         what = f"a `{target.hint}`" if target.hint else ""
         what = what or (_MODEL if _is_trained(frame, target) else "")
-        what = what or (_OPTIMIZER if _gets_gradients(frame, effect.position) else "")
+        what = what or (_OPTIMIZER if gets_gradients(frame, effect.position) else "")
         what = what or (_MODEL if _is_method_of_trained(frame, effect.position) else "")
         what = what or (_MODEL if self._is_trained_beside(frame, effect.position) else "")
         what = what or (_MODEL if self._is_trained_field(frame, effect.position) else "")
@@ -121,13 +124,19 @@ class Used:
         what = what or (_ACTIVATION if target.why is Why.ACTIVATION else "")
         what = what or (_MODEL if _is_told_of_training(frame, effect.position) else "")
         what = what or _of_method(frame, effect.position)
-        what = what or ("a method of a variable" if _is_of_trained(frame, effect.position) else "")
+        what = what or (_VARIABLE if _is_of_trained(frame, effect.position) else "")
         what = what or (_FUNCTION if _is_passed(frame, effect.position, target) else "")
         what = what or ("the class of what is copied" if _copies(frame, effect.position) else "")
         return what or self._computing(frame, effect) or self._one_of(frame, effect, target)
 
     def _one_of(self, frame: Frame, effect: Effect, target: Unknown) -> str:
-        """The project's methods of a name, where one of too many objects is called by it and none has effects."""
+        """The project's methods of a name, where one of too many objects is called by it and none has effects.
+
+        So of a method of an argument that nobody is seen to pass, where those that are seen are of such objects.
+        """
+        if target.why is Why.ARGUMENT and target.taken == ATTRIBUTE:
+            name = self._passed(frame.code, effect.position)
+            return f"one of the project's `{name}`" if name else ""
         if target.why is not Why.SUMMARIZED:
             return ""
         index = index_of(frame.code)
@@ -137,6 +146,16 @@ class Used:
         if len(names) != 1 or not found or not all(map(self._quiet, found)):
             return ""
         return f"one of the project's `{next(iter(names))}`"
+
+    def _passed(self, code: Code, position: int) -> str:
+        """The method that a call reaches where the argument is known: of the project's objects, and without effects."""
+        frames = [each for each in self._frames.get(code, ()) if not each.gone]
+        unknown = [e.target for frame in frames for e in frame.effects.values() if e.position == position]
+        found = [callee for frame in frames for at, callee in frame.calls if at == position]
+        if not found or not all(isinstance(each, Unknown) and each.why is Why.ARGUMENT for each in unknown):
+            return ""
+        methods = all(each.code.is_function and each.code.in_class and self._quiet(each) for each in found)
+        return found[0].code.name if methods else ""
 
     def _is_trained_beside(self, frame: Frame, position: int) -> bool:
         """Whether what is called is a captured variable whose trainable variables another nested function asks for."""
@@ -164,7 +183,7 @@ class Used:
             index = index_of(code)
             for call in index.of(ir.Call) if code.in_class else ():
                 name = _field(code, index.source(call.function))
-                if name and any(_is_derived(frame, call.position) for frame in frames):
+                if name and any(is_derived(frame, call.position) for frame in frames):
                     found.setdefault(code.parent, set()).add(name)
         return found
 
@@ -212,10 +231,13 @@ class Used:
         return found
 
     def _computing(self, frame: Frame, effect: Effect) -> str:
-        derived = _is_derived(frame, effect.position) and not _is_closure(frame, effect)
+        derived = is_derived(frame, effect.position) and not _is_closure(frame, effect)
         if derived or self._foreign.vouches(frame, effect) or self._goes_on(frame, effect.position):
             return _FUNCTION
-        return ""
+        handed = effect.kind == "unknown_call" and isinstance(effect.target, Unknown) and _is_argument(effect.target)
+        return (
+            _FUNCTION if handed and gets_tensor(frame, effect.position) and is_returned(frame, effect.position) else ""
+        )
 
     def _goes_on(self, frame: Frame, position: int) -> bool:
         """Whether a call gets what another one gives that computes with TensorFlow by its use, and is computed on."""
@@ -271,6 +293,8 @@ def _of_method(frame: Frame, position: int) -> str:
     index = index_of(frame.code)
     made = [index.source(call.function) for call in index.calls.get(position, ())]
     names = {each.name if isinstance(each, ir.Attr) else "" for each in made}
+    if made and all(is_assignment(index, call) for call in index.calls.get(position, ())):
+        return _VARIABLE
     if names and names <= _MEASURED:
         measured = {_named(index, read.owner) for each in COMPUTING[_METRIC] for read in index.attributes.get(each, ())}
         return _METRIC if all(isinstance(m, ir.Attr) and _named(index, m.owner) in measured for m in made) else ""
@@ -394,91 +418,3 @@ def _named(index: Index, slot: int) -> tuple[object, ...]:
     if isinstance(made, ir.Outer):
         return (type(made), made.name)
     return (index.original(slot),)
-
-
-def _is_derived(frame: Frame, position: int, far: int = _CALLS) -> bool:
-    """Whether a tape takes gradients of what a call gives, by whatever is computed of it: here, or in some caller.
-
-    Eagerly a tape only sees operations of TensorFlow: what it derives has been computed with these.
-    """
-    index = index_of(frame.code)
-    taken = [pos for pos, name in frame.ops.items() if name in costs.TAKES_GRADIENTS]
-    derived = [call.arguments[0][0] for pos in taken for call in index.calls.get(pos, ()) if call.arguments]
-    derived += [
-        slot for pos in taken for call in index.calls.get(pos, ()) for key, slot in call.keywords if key == "target"
-    ]
-    if _is_part(index, position, derived):
-        return True
-    if not far or not frame.incoming or not _is_part(index, position, [made.value for made in index.of(ir.Return)]):
-        return False
-    return any(_derives(frame, caller, pos, far) for caller, pos in frame.incoming if caller is not None)
-
-
-def _derives(frame: Frame, caller: Frame, position: int, far: int) -> bool:
-    """Whether one call of a frame is for its derivative: an optimizer's, that of a loss, or one below a tape."""
-    if caller.gone or frame.started_by(caller, position):
-        return False
-    return costs.differentiates(caller.ops.get(position, "")) or _is_derived(caller, position, far - 1)
-
-
-def _is_part(index: Index, position: int, slots: list[int]) -> bool:
-    """Whether some values are computed of what a call gives."""
-
-    def computed_of(made: Instr) -> list[int]:
-        if isinstance(made, ir.Call):  # not what it is a method of
-            return [each for each, _ in made.arguments] + [each for _, each in made.keywords]
-        return operands(made) if isinstance(made, _COMPUTED) else []
-
-    return any(isinstance(m, ir.Call) and m.position == position for _, m in index.upstream(slots, computed_of))
-
-
-def _gets_gradients(frame: Frame, position: int) -> bool:
-    """Whether a call of a function that takes gradients is given pairs with the variables of a model.
-
-    Or these gradients and something else, in a method that optimizers have for it; or the variables, to minimize by.
-    """
-    if _minimizes(frame, position):
-        return True
-    if not any(costs.differentiates(name) for name in frame.ops.values()):
-        return False
-    index = index_of(frame.code)
-    calls = index.calls.get(position, ())
-    if any(_pairs(frame, index.source(slot)) for call in calls for slot, _ in call.arguments):
-        return True
-    return bool(calls) and all(_applies(frame, index, call) for call in calls)
-
-
-def _minimizes(frame: Frame, position: int) -> bool:
-    """Whether a call is `x.minimize(loss, variables)`, of the trainable variables of something."""
-    index = index_of(frame.code)
-    calls = index.calls.get(position, ())
-    made = [index.source(call.function) for call in calls]
-    if not made or not all(isinstance(each, ir.Attr) and each.name == _MINIMIZE for each in made):
-        return False
-    return all(any(slot >= 0 and _holds_trained(frame, slot) for slot in arguments(call)) for call in calls)
-
-
-def _applies(frame: Frame, index: Index, call: ir.Call) -> bool:
-    """Whether a call is `x.apply(gradients, variables)`, of what a tape has derived."""
-    made = index.source(call.function)
-    if not isinstance(made, ir.Attr) or made.name != _APPLY or len(call.arguments) + len(call.keywords) < 2:
-        return False
-    given = [slot for slot, _ in call.arguments[:1]] or [slot for _, slot in call.keywords[:1]]
-    return any(_is_part(index, pos, given) for pos, name in frame.ops.items() if name in costs.TAKES_GRADIENTS)
-
-
-def _pairs(frame: Frame, made: Instr | None) -> bool:
-    """Whether an instruction zips something with trainable variables."""
-    if not isinstance(made, ir.Call):
-        return False
-    if not any(isinstance(o, Lib) and o.name == "builtins.zip" for o in frame.vals[made.function] or ()):
-        return False
-    return any(_holds_trained(frame, slot) for slot, _ in made.arguments)
-
-
-def _holds_trained(frame: Frame, slot: int) -> bool:
-    """Whether a slot holds trainable variables, or a sum of lists of them."""
-    made = index_of(frame.code).source(slot)
-    if isinstance(made, ir.Binary):
-        return _holds_trained(frame, made.left) or _holds_trained(frame, made.right)
-    return isinstance(made, ir.Attr) and made.name in TRAINED

@@ -60,7 +60,7 @@ _COMPUTING: Final = (
     "keras.layers.",
 )
 #: Functions that take tensors at a place, or structures of these, where what flows shall not be told by that.
-_OF_STRUCTURES: Final[Mapping[str, tuple[int, str]]] = {
+_OF_STRUCTURES: Final[Mapping[str, tuple[int, int | str]]] = {
     **dict.fromkeys(("tf.map_fn", "tf.vectorized_map", "tf.scan", "tf.foldl", "tf.foldr"), (1, "elems")),
     "tf.dynamic_partition": (0, "data"),
     # Of what stands at one place Python's own index is shorter.
@@ -68,6 +68,20 @@ _OF_STRUCTURES: Final[Mapping[str, tuple[int, str]]] = {
     **dict.fromkeys(("tf.nn.embedding_lookup", "tf.nn.embedding_lookup_sparse"), (1, "ids")),
     "tf.one_hot": (0, "indices"),
     "tensorflow_probability.mcmc.sample_chain": (1, "current_state"),
+    "tf.random.categorical": (0, "logits"),
+    "tf.random.shuffle": (0, "value"),
+    "tf.einsum": (1, 2),
+    "tf.boolean_mask": (1, "mask"),
+    "tf.scatter_nd": (1, "updates"),
+    "tf.tensor_scatter_nd_update": (2, "updates"),
+    "tf.math.bincount": (0, "arr"),
+    **dict.fromkeys(("tf.clip_by_global_norm", "tf.linalg.global_norm"), (0, "t_list")),
+    **dict.fromkeys(("tf.io.parse_example", "tf.io.parse_single_example"), (0, "serialized")),
+    **{
+        f"tf.math.{kind}segment_{how}": (0, "data")
+        for kind in ("", "unsorted_")
+        for how in ("sum", "mean", "max", "min", "prod")
+    },
 }
 #: What only TensorFlow's own shapes and dtypes have.
 _ASKED: Final[Mapping[str, frozenset[str]]] = {

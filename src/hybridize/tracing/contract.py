@@ -126,7 +126,7 @@ def _is_computed(
             return True
         if results:
             return all(_is_computed(effects, each, value, depth - 1) for each, value in results)
-        return effects.gives_tensor(frame, made.position)
+        return effects.used.gives_tensor_at(frame, made.position)
 
     def computed(each: int) -> bool:
         return _is_computed(effects, frame, each, depth - 1, given | {slot})  # what a turn of a loop had, too

@@ -22,6 +22,7 @@ Uses: TypeAlias = "dict[int, list[Instr]]"
 
 _NO_VALUE: Final[Value] = frozenset()
 _IDENTITY: Final = frozenset({"is", "is not"})
+_EQUALITY: Final = frozenset({"==", "!="})
 _MEMBERSHIP: Final = frozenset({"in", "not in"})
 #: Methods that ask for the entry of their first argument.
 _ASKS: Final = frozenset({"get", "__getitem__", "__contains__"})
@@ -144,7 +145,7 @@ def _read_by(frame: Frame, instr: Instr, slots: set[int]) -> Keys | None:
             return frozenset()
         case ir.DelItem() if instr.index not in slots:
             return frozenset()
-        case ir.Compare() if instr.operator in _IDENTITY:
+        case ir.Compare() if instr.operator in _IDENTITY or _compares_constant(frame, instr, slots):
             return frozenset()
         case ir.Compare() if instr.operator in _MEMBERSHIP and instr.left not in slots:
             return constants(frame, instr.left)
@@ -161,6 +162,12 @@ def _read_by(frame: Frame, instr: Instr, slots: set[int]) -> Keys | None:
         case ir.DelLocal():
             return frozenset()
     return None
+
+
+def _compares_constant(frame: Frame, instr: ir.Compare, slots: set[int]) -> bool:
+    """Whether a comparison with a text, number or None asks nothing of what a container holds: it is none of these."""
+    other = instr.right if instr.left in slots else instr.left
+    return instr.operator in _EQUALITY and constants(frame, other) is not None
 
 
 def constants(frame: Frame, slot: int) -> Keys | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeGuard
 
 from hybridize.domain.objects import Container, Lib, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY
@@ -30,6 +30,8 @@ ATTRIBUTES: Final = frozenset(
 )
 #: Functions that turn an array into the tensor that `tf.function` would make of it.
 _CONVERTING: Final = frozenset({"tf.convert_to_tensor", "tf.constant", "tf.identity"})
+#: What makes a variable of an array: as good for who takes gradients, if a tape is told to watch the tensor that comes.
+_WATCHABLE: Final = "tf.Variable"
 #: Functions that ask for the class of what they are given, and one that a tensor has not.
 _ASKING: Final = frozenset({"builtins.isinstance", "tf.is_tensor", "builtins.round"})
 
@@ -197,11 +199,12 @@ def _is_neutral(node: ast.stmt) -> bool:
 def _converts(view: FrameView, node: ast.expr | None) -> bool:
     if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], (ast.Name, ast.Attribute)):
         return False
+    converting = {*_CONVERTING, _WATCHABLE} if _is_watched(view, node.args[0]) else _CONVERTING
     for made in view.instructions():
         if (
             isinstance(made, ir.Call)
             and made.position == position_of(node)
-            and not _CONVERTING.isdisjoint(view.names(made.function))
+            and not converting.isdisjoint(view.names(made.function))
         ):
             given = {o.dtype for o in view.value(argument(made, 0, "value")) if isinstance(o, Tensor)}
             result = {o.dtype for o in view.value(made.target) if isinstance(o, Tensor)}
@@ -210,8 +213,26 @@ def _converts(view: FrameView, node: ast.expr | None) -> bool:
             isinstance(made, ir.Call) and made.position == position_of(node) and not view.value(made.function)
         ):  # control never gets there
             keeps = len(node.args) == 1 and all(keyword.arg == "name" for keyword in node.keywords)
-            return keeps and not _CONVERTING.isdisjoint(denoted(view.frame.module, node.func))
+            return keeps and not converting.isdisjoint(denoted(view.frame.module, node.func))
     return False
+
+
+def _is_watched(view: FrameView, name: ast.expr) -> bool:
+    """Whether each tape of a function is told to watch a name (it sees a variable without), of which no more is asked.
+
+    Nothing that is a variable's alone: it is neither assigned to nor given back.
+    """
+    nodes = list(walk(view.node)) if view.node is not None else []
+    said = ast.dump(name)
+    tapes = [n for n in nodes if isinstance(n, ast.Call) and "tf.GradientTape" in denoted(view.frame.module, n.func)]
+    watched = [n for n in nodes if _calls(n, "watch") and [ast.dump(given) for given in n.args] == [said]]
+    read = [n.attr for n in nodes if isinstance(n, ast.Attribute) and ast.dump(n.value) == said]
+    given = [n for n in nodes if isinstance(n, ast.Return) and n.value is not None and ast.dump(n.value) == said]
+    return 0 < len(tapes) <= len(watched) and not given and {"shape", "dtype"}.issuperset(read)
+
+
+def _calls(node: ast.AST, method: str) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method
 
 
 RULE = Rule(

@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Lit, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.domain.words import VIEWS
+from hybridize.facts.derived import trained
 from hybridize.facts.model import Ternary
 from hybridize.facts.symbolic import OPERATION, parameter_bit
 from hybridize.flow.docstrings import Docstrings, is_described
@@ -53,6 +54,8 @@ _OF_ALL: Final = frozenset({"truth", "none"})
 _TAKEN_APART: Final = "assumed that what is taken apart into names is a tuple or list"
 #: What is assumed of an argument whose elements are called, or given as keywords: no array is one of such.
 _OF_OBJECTS: Final = "assumed that what holds functions or mappings is a list or tuple"
+#: What is assumed of an argument whose elements stand beside variables: no array holds gradients of several.
+_OF_GRADIENTS: Final = "assumed that what is paired with trainable variables is a list of gradients"
 _MAY_BE_ARRAY: Final = "an argument of unknown kind, which may be an array"
 
 
@@ -140,15 +143,17 @@ def _given(view: FrameView, instr: ir.Call, said: str) -> Iterator[Hit]:
 
 
 def _iterated(view: FrameView, instr: ir.Call, name: str) -> Iterator[Hit]:
-    needs = others = 0
+    needs = others = gradients = 0
     for place, slot in enumerate(arguments(instr)):
         through = _gone_through(view, slot)
-        if name in _DEALT and _holds_others(view, instr.target, _DEALT[name] + place):
+        if through and trained(index_of(view.code), instr, slot):
+            gradients |= through
+        elif name in _DEALT and _holds_others(view, instr.target, _DEALT[name] + place):
             others |= through
         else:
             needs |= through
     said = f"goes through {_MAY_BE_ARRAY}, with `{name.removeprefix('builtins.')}`"
-    for mask, unless in ((needs, ""), (others & ~needs, _OF_OBJECTS)):
+    for mask, unless in ((needs, ""), (others & ~needs, _OF_OBJECTS), (gradients & ~needs & ~others, _OF_GRADIENTS)):
         if mask:
             yield Hit(instr.position, f"{said}: Python cannot go through a tensor of a graph", mask, unless=unless)
 

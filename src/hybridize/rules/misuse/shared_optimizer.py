@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Inst, LibInst, Obj
+from hybridize.facts.derived import TRAINED
 from hybridize.facts.model import Evidence, FunctionKind
-from hybridize.facts.usage import TRAINED
 from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of

@@ -370,6 +370,22 @@ tf.keras.backend.set_floatx("float32")
     ),
     good=(
         Example(
+            """import sys
+import tensorflow as tf
+modes = {"doubles": False}
+class Model:
+    def __init__(self, mode):
+        self.mode = mode
+    def target(self, x):
+        return x * 2 if self.mode == "double" else x
+m = Model(modes if len(sys.argv) > 5 else "double")
+r1 = m.target(tf.constant(2.0))
+modes["doubles"] = True
+r2 = m.target(tf.constant(2.0))
+""",
+            target="Model.target",
+        ),
+        Example(
             """\
 import tensorflow as tf
 def solve(f, x):
