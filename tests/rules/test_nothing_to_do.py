@@ -65,10 +65,88 @@ def apply(x):
 {use}
 """
 
+_NUMBER_WITH_MODEL = """\
+import tensorflow as tf
+
+
+def build():
+    return tf.keras.Sequential([tf.keras.Input([4]), tf.keras.layers.Dense(16)])
+
+
+@tf.function
+def loss_of(model, x, index):
+    return tf.reduce_mean(model(x)[:, index])
+
+
+{shared}
+for index in range(12):
+    {each}
+    for _ in range(3):
+        loss_of(model, tf.ones([2, 4]), index)
+"""
+
+_LEFT = """\
+import sys
+import tensorflow as tf
+
+
+class Solver:
+    def __init__(self, parts):
+        self.part = None
+        self.parts = parts
+
+    @tf.function
+    def step(self, x):
+        total = 0.0
+        for part in range(self.parts):
+            self.part = part
+            total += self.loss(x)
+        {end}
+        return total
+
+    def loss(self, x):
+        return tf.reduce_sum(x if self.part is None else x[self.part :])
+
+    def reset(self, part):
+        self.part = part
+
+
+solver = Solver(len(sys.argv))
+for turn in range(10):
+    solver.step(tf.ones([3]))
+    print(solver.part)
+    solver.reset(turn)
+"""
+
+_MARK = """\
+import uuid
+import tensorflow as tf
+
+
+@tf.function
+def words(text):
+    mark = str(uuid.uuid4())
+    joined = tf.strings.reduce_join(text, separator=mark)
+    return {given}
+
+
+for _ in range(10):
+    print(words(tf.constant(["a", "b"])))
+"""
+
 
 @pytest.mark.parametrize(
     ("program", "told"),
     [
+        # A model for each number has a graph of its own in any case.
+        (_NUMBER_WITH_MODEL.format(shared="", each="model = build()"), []),
+        (_NUMBER_WITH_MODEL.format(shared="model = build()", each="pass"), ["HY101"]),
+        # What the call overwrites before it ends is left for nobody.
+        (_LEFT.format(end="self.part = None"), []),
+        (_LEFT.format(end="pass"), ["HY206"]),
+        # What stands between words does so as well the second time.
+        (_MARK.format(given="tf.strings.split(joined, mark)"), []),
+        (_MARK.format(given="tf.strings.join([joined, mark])"), ["HY203"]),
         # Each model needs a graph of its own; a number could be passed as a tensor.
         (_GRAPH_FOR_EACH_MODEL.format(body="model(x)", models=_MODELS), []),
         (_GRAPH_FOR_EACH_MODEL.format(body="x * model", models=", ".join(map(str, range(12)))), ["HY102"]),
