@@ -26,6 +26,8 @@ from hybridize.tracing.writes import writes_of
 
 #: So deeply a container is looked into: one may hold itself.
 _DEPTH: Final = 4
+#: So many graphs of one function are kept that all pay.
+_MANY: Final = 32.0
 #: So many constants are seen one by one.
 _KNOWN: Final = 8
 #: Python values of which each is a trace of its own; two truth values are few.
@@ -132,9 +134,12 @@ def _is_beside_new(function: FunctionView, site: tuple[Frame, int, Frame], slot:
 
 
 def _are_few(function: FunctionView, caller: Frame, pos: int, slot: int) -> bool:
-    """Whether a call passes so few values again and again that their traces are none too many."""
+    """Whether a call passes so few values so often that their traces are none too many: the graphs of hundreds of
+    epochs are too many to keep, however long each is used.
+    """
     number = values_of(caller, slot)
-    return number <= FEW or number * PAYS <= lifetimes(function.project).seen([(caller, pos)])
+    pays = number <= _MANY and number * PAYS <= lifetimes(function.project).seen([(caller, pos)])
+    return number <= FEW or pays
 
 
 def _is_looped(function: FunctionView, caller: Frame, pos: int) -> bool:
