@@ -163,3 +163,34 @@ def test_what_leaves_nothing_to_do(tmp_path: Path, program: str, told: list[str]
     (tmp_path / "main.py").write_text(program)
     found = check([tmp_path], Config(jobs=1, cache=False)).findings
     assert [each.code for each in found if each.severity != "info"] == told
+
+
+def test_what_no_run_shows_is_a_warning_under_a_setting(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        """\
+import sys
+import tensorflow as tf
+
+
+class Packed:
+    def __init__(self, packed):
+        self.packed = packed
+
+    @tf.function
+    def total(self, x):
+        rows = tf.TensorArray(x.dtype, size=3)
+        for i in range(3):
+            if self.packed:
+                rows.write(i, x * float(i))
+            else:
+                rows = rows.write(i, x)
+        return tf.reduce_sum(rows.stack())
+
+
+packed = Packed(len(sys.argv) > 1)
+for _ in range(10):
+    print(packed.total(tf.ones([2])))
+"""
+    )
+    found = check([tmp_path], Config(jobs=1, cache=False)).findings
+    assert [(each.code, each.severity) for each in found if each.severity != "info"] == [("HY252", "warning")]
