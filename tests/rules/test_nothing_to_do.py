@@ -126,7 +126,7 @@ import tensorflow as tf
 @tf.function
 def words(text):
     mark = str(uuid.uuid4())
-    joined = tf.strings.reduce_join(text, separator=mark)
+    joined = {joined}
     return {given}
 
 
@@ -145,8 +145,9 @@ for _ in range(10):
         (_LEFT.format(end="self.part = None"), []),
         (_LEFT.format(end="pass"), ["HY206"]),
         # What stands between words does so as well the second time.
-        (_MARK.format(given="tf.strings.split(joined, mark)"), []),
-        (_MARK.format(given="tf.strings.join([joined, mark])"), ["HY203"]),
+        (_MARK.format(joined="tf.strings.reduce_join(text, separator=mark)", given="tf.strings.length(joined)"), []),
+        (_MARK.format(joined="text + mark", given="tf.strings.split(joined, mark)"), []),
+        (_MARK.format(joined="text + mark", given="joined"), ["HY203"]),
         # Each model needs a graph of its own; a number could be passed as a tensor.
         (_GRAPH_FOR_EACH_MODEL.format(body="model(x)", models=_MODELS), []),
         (_GRAPH_FOR_EACH_MODEL.format(body="x * model", models=", ".join(map(str, range(12)))), ["HY102"]),

@@ -31,7 +31,9 @@ SWITCHES: Final[Mapping[str, str]] = {
 #: What gives a graph of a hybrid function, whatever is switched.
 _GRAPH: Final = "get_concrete_function"
 #: What stops a program and asks who debugs it.
-_DEBUGGERS: Final = frozenset({"builtins.breakpoint", "pdb.set_trace", "ipdb.set_trace", "IPython.embed", "code.interact"})
+_DEBUGGERS: Final = frozenset(
+    {"builtins.breakpoint", "pdb.set_trace", "ipdb.set_trace", "IPython.embed", "code.interact"}
+)
 TRAINS: Final = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
 
 

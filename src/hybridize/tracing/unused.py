@@ -30,6 +30,7 @@ _BETWEEN: Final = {
     "tf.strings.reduce_join": ("separator", 3),
     "tf.strings.split": ("sep", 1),
 }
+_TAKES_OUT: Final = "tf.strings.split"
 #: Through so many functions that give it back a value is followed.
 _CALLS: Final = 3
 
@@ -52,7 +53,8 @@ def is_unused(project: ProjectView, frame: Frame, position: int, within: Frame, 
                 if not _is_dropped(project, frame, within, depth - 1):
                     return False
             elif _only_marks(view, use, slot):
-                continue
+                if isinstance(use, ir.Call) and _TAKES_OUT in view.names(use.function):
+                    return True  # a mark that is put between words, and taken out again
             elif _only_computes(view, use):
                 todo += use.targets if isinstance(use, ir.Unpack) else (use.target,)
             else:

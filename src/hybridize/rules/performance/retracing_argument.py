@@ -315,8 +315,8 @@ for shapes, not for Python values. An eager function is left eager where a loop 
 value anew for each call: from a counter, a list or field that changes, a file, a clock. What the program reads once
 and passes on stays the same, and costs one trace. It is a warning where a loop is seen to make the call again and
 again, each time with another value; a few constants, a number that takes a few values however far is counted (`step %
-3`, `min(step, 2)`), one beside an object that is made anew with it (a model for each number), one that picks an element of a Python list (`variables[i]`: no tensor can), a call from within a
-graph or from a test are information, and so is a hint that lets numbers in beside tensors, where a library exports the
+3`, `min(step, 2)`), one beside an object that is made anew with it (a model for each number), one that picks an element
+of a Python list (`variables[i]`: no tensor can), a call from within a graph or from a test are information, and so is a hint that lets numbers in beside tensors, where a library exports the
 function.""",
     level=Level.WARNING,
     root=scan,
