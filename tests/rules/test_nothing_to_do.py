@@ -83,6 +83,16 @@ for index in range(12):
     {each}
     for _ in range(3):
         loss_of(model, tf.ones([2, 4]), index)
+
+
+def look(index):
+    other = {other}
+    for _ in range(3):
+        loss_of(other, tf.ones([2, 4]), index)
+
+
+for index in range(12):
+    look(index)
 """
 
 _LEFT = """\
@@ -139,8 +149,8 @@ for _ in range(10):
     ("program", "told"),
     [
         # A model for each number has a graph of its own in any case.
-        (_NUMBER_WITH_MODEL.format(shared="", each="model = build()"), []),
-        (_NUMBER_WITH_MODEL.format(shared="model = build()", each="pass"), ["HY101"]),
+        (_NUMBER_WITH_MODEL.format(shared="", each="model = build()", other="build()"), []),
+        (_NUMBER_WITH_MODEL.format(shared="model = build()", each="pass", other="build()"), ["HY101"]),
         # What the call overwrites before it ends is left for nobody.
         (_LEFT.format(end="self.part = None"), []),
         (_LEFT.format(end="pass"), ["HY206"]),

@@ -152,3 +152,31 @@ for k in range(3):
     )
     found = _loud(check([tmp_path], Config(jobs=1, cache=False)))
     assert sorted(found) == [("HY203", 20, []), ("HY602", 21, []), ("HY602", 21, [])]
+
+
+def test_what_ends_the_trace_is_told_where_it_ends_first(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        """\
+import numpy as np
+import tensorflow as tf
+
+
+@tf.function
+def kernel(x):
+    r = np.sqrt(x + 1.0)
+    return np.exp(-r)
+
+
+@tf.function(autograph=False)
+def total(n):
+    found = 0
+    for i in range(n):
+        found += i
+    return found
+
+
+print(kernel(tf.ones([3])), total(tf.constant(3)))
+"""
+    )
+    found = check([tmp_path], Config(jobs=1, cache=False))
+    assert _loud(found) == [("HY340", 7, [("HY340", 8)]), ("HY230", 14, [("HY230", 14)])]

@@ -3,7 +3,8 @@
 Errors and warnings have a cause in common
 
 - at one line: what raises there comes before the rest, and what is stored there is what is computed there;
-- where one rule says the same of several places of a function;
+- where one rule says the same of several places of a function, or several things of one place, as of a decorator;
+- where one rule ends the trace of a function more than once: only the first is come to, and mended like the rest;
 - where rules name the same places (`Finding.causes`): who writes what a graph has read, and who calls the graph again.
 
 What is selected decides first: a finding that nobody asked for stands for no other.
@@ -48,6 +49,10 @@ def _keys(each: Finding) -> Iterator[Hashable]:
     yield from each.causes
     if each.function is not None:
         yield each.code, each.function, each.path, each.message
+        if not each.causes:
+            yield each.code, each.function, each.path, each.line
+        if each.ends:
+            yield each.code, each.function
 
 
 def _rank(each: Finding) -> tuple[int, bool, int, int, int]:

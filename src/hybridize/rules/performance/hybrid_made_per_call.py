@@ -271,8 +271,8 @@ once: at module level, in `__init__`, or keep it where it was made. What a graph
 of its traces, and not told. It is a warning where loops are seen to make
 more than a few of them for a few calls each, and information where nobody sees how often that is (a loop of unknown
 length, beside the place where it is made), where one call loops in the graph itself, or where the graph is one of an
-object that is made beside it, as a model for each fold, or of this turn of the loop. Of one that loops call some hundred
-times nothing is told.""",
+object that is made beside it, as a model for each fold, or of this turn of the loop. Of one that loops call some
+hundred times nothing is told.""",
     level=Level.WARNING,
     root=scan,
     bad=(

@@ -112,20 +112,20 @@ def _is_varied(function: FunctionView, site: tuple[Frame, int, Frame], index: in
 
 
 def _is_beside_new(function: FunctionView, site: tuple[Frame, int, Frame], slot: int) -> bool:
-    """Whether a loop that brings another value makes another object, too, which the call gets: a model for each number
-    has a graph of its own in any case.
+    """Whether a loop, or a call of the caller, that brings another value makes another object, too, which the function
+    gets: a model for each number has a graph of its own in any case.
     """
     caller, pos, frame = site
     index, answers = index_of(caller.code), moving(function.project)
     loops, made = index.loops, index.source(slot)
     own = loops.get(pos, ())
-    turn = loops.get(made.position, ()) if made is not None else own
+    turn = loops.get(made.position, ()) if made is not None else ()
     for i in range(len(frame.code.params)):
         given = index.source(answers.argument(caller, pos, frame, i))
         if not isinstance(given, ir.Call):
             continue
         nest = loops.get(given.position, ())
-        if nest and nest == own[: len(nest)] and len(nest) >= len(turn):
+        if (nest or made is None) and nest == own[: len(nest)] and len(nest) >= len(turn):
             makers = {caller.code, *(callee.code for at, callee in caller.calls if at == given.position)}
             value = caller.vals[given.target] or ()
             if value and all(isinstance(o, (Inst, LibInst)) and o.site[0] in makers for o in value):
@@ -316,8 +316,8 @@ value anew for each call: from a counter, a list or field that changes, a file, 
 and passes on stays the same, and costs one trace. It is a warning where a loop is seen to make the call again and
 again, each time with another value; a few constants, a number that takes a few values however far is counted (`step %
 3`, `min(step, 2)`), one beside an object that is made anew with it (a model for each number), one that picks an element
-of a Python list (`variables[i]`: no tensor can), a call from within a graph or from a test are information, and so is a hint that lets numbers in beside tensors, where a library exports the
-function.""",
+of a Python list (`variables[i]`: no tensor can), a call from within a graph or from a test are information, and so is a
+hint that lets numbers in beside tensors, where a library exports the function.""",
     level=Level.WARNING,
     root=scan,
     bad=(
