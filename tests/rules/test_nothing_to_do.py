@@ -144,10 +144,29 @@ for _ in range(10):
     print(words(tf.constant(["a", "b"])))
 """
 
+_SET_VALUE = """\
+import tensorflow as tf
+
+rate = tf.Variable(0.1)
+
+
+@tf.function
+def step(x, decay=1.0):
+    tf.keras.backend.set_value(rate, 0.1 * decay)
+    return x * rate
+
+
+for _ in range(10):
+    step(tf.ones([2]), {decay})
+"""
+
 
 @pytest.mark.parametrize(
     ("program", "told"),
     [
+        # Who sets a variable to a number assigns it at each call; of a tensor no array can be made.
+        (_SET_VALUE.format(decay="0.5"), []),
+        (_SET_VALUE.format(decay="tf.constant(0.5)"), ["HY301"]),
         # A model for each number has a graph of its own in any case.
         (_NUMBER_WITH_MODEL.format(shared="", each="model = build()", other="build()"), []),
         (_NUMBER_WITH_MODEL.format(shared="model = build()", each="pass", other="build()"), ["HY101"]),
