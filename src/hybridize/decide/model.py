@@ -98,7 +98,11 @@ class FunctionReport:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A lint result on a place in the source; `fix` is `safe`, `unsafe` or None; `function` a function id or None."""
+    """A lint result on a place in the source; `fix` is `safe`, `unsafe` or None; `function` a function id or None.
+
+    `ends`: the trace gets no further; `causes` are groups of places that name what it comes of (`decide/causes.py`),
+    `also` is what else comes of that, and is told with it.
+    """
 
     code: str
     name: str
@@ -112,6 +116,9 @@ class Finding:
     function: str | None = None
     fix: str | None = None
     evidence: tuple[Evidence, ...] = ()
+    ends: bool = False
+    causes: tuple[tuple[Evidence, ...], ...] = ()
+    also: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from hybridize.decide.documentation import CODES, status_of
 from hybridize.decide.model import Action, Decision, Finding, FunctionReport, Severity, Status
 from hybridize.facts.model import Against, Evidence, Fact, FunctionFacts, Mode, Ternary, Told
 from hybridize.records import dataclass, replace
-from hybridize.rules.model import Blocks, Level, Outcome, RuleHit
+from hybridize.rules.model import Blocks, Level, Outcome, RuleHit, at_line
 
 FactOf: TypeAlias = Callable[[FunctionFacts], Fact]
 
@@ -155,7 +155,13 @@ def findings(facts: FunctionFacts, hits: Sequence[RuleHit], *, every: bool = Fal
     # A rule without a level tells of hybrid functions only what it gives a level of its own.
     told = [hit for hit in hits if hit.rule.level is not None or hit.level is not Level.INFO]
     told = [hit for hit in told if every or hit.against is Against.NOTHING]
-    return [finding(hit, facts.id) for hit in _once(told)]
+    return [_in_body(finding(hit, facts.id), hit, facts) for hit in _once(told)]
+
+
+def _in_body(found: Finding, hit: RuleHit, facts: FunctionFacts) -> Finding:
+    """A finding with its line as the cause where the rule names none: a signature has many parts that are apart."""
+    is_head = hit.path == facts.path and hit.line <= facts.line
+    return found if is_head or found.causes else replace(found, causes=(at_line(hit.path, hit.line),))
 
 
 def _once(hits: Sequence[RuleHit]) -> Iterator[RuleHit]:
@@ -183,6 +189,8 @@ def finding(hit: RuleHit, function: str | None) -> Finding:
         end_column=(end & 0xFFFF) + 1,
         function=function,
         evidence=hit.evidence,
+        ends=hit.outcome is Outcome.RAISES,
+        causes=hit.causes,
     )
 
 

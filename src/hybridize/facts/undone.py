@@ -53,6 +53,22 @@ def undone(code: Code) -> frozenset[int]:
     return frozenset(_within(code, ends)) if ends else _NOTHING
 
 
+@cached
+def overwritten(code: Code) -> frozenset[int]:
+    """The positions of the assignments that a function overwrites before it ends: a caller finds what the last one
+    has left."""
+    if not code.is_function or code.is_generator:
+        return _NOTHING
+    ends, index = _ends(code), index_of(code)
+    found: set[int] = set()
+    for name, writes in _by_name(code).items():
+        last = writes[-1].instr
+        plain = isinstance(last, ir.Assignment) and None not in name and last.position not in index.looped
+        if plain and id(last) in ends and all(isinstance(each.instr, ir.Assignment) for each in writes):
+            found.update(each.instr.position for each in writes[:-1])
+    return frozenset(found)
+
+
 def _method(code: Code, name: str) -> Code | None:
     """The method of the same class."""
     made = index_of(code.parent).of(ir.Func) if code.parent is not None and code.parent.is_class else ()

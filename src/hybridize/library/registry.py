@@ -189,6 +189,12 @@ def is_assigned(cls: str, name: str) -> bool:
     return any(name in spec.assigned for spec in specs if spec is not None)
 
 
+def is_fixed(cls: str, name: str) -> bool:
+    """Whether a property tells what a library object was made as."""
+    specs = [class_spec(base) for base in class_chain(cls)]
+    return any(name in spec.fixed for spec in specs if spec is not None)
+
+
 @cache
 def call_spec(cls: str) -> Spec | None:
     """What calling an instance of a library class does."""

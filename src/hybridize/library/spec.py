@@ -42,7 +42,8 @@ class ClassSpec:
     """A model of a library class.
 
     `make` gives the value of a construction (None: an instance with its arguments kept). `assigned` are the properties
-    whose setter assigns to a `tf.Variable` that the object has from the start: no tensor stays in them.
+    whose setter assigns to a `tf.Variable` that the object has from the start: no tensor stays in them. `fixed` are
+    those that tell what the object was made as: no method changes them.
     """
 
     bases: tuple[str, ...] = ()
@@ -53,6 +54,7 @@ class ClassSpec:
     parameters: tuple[str, ...] = ()
     effects: tuple[str, ...] = ()
     assigned: frozenset[str] = frozenset()
+    fixed: frozenset[str] = frozenset()
 
 
 class Call:

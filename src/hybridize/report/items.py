@@ -132,5 +132,5 @@ def _finding_item(finding: Finding) -> Item:
         name=finding.name,
         message=one_line(finding.message),
         function=finding.function,
-        evidence=finding.evidence,
+        evidence=(*finding.evidence, *finding.also),
     )

@@ -199,6 +199,7 @@ def _finding(finding: Finding, root: str) -> Json:
         "function": finding.function,
         "fix": finding.fix,
         "evidence": _evidence(finding.evidence, root),
+        **({"also": _evidence(finding.also, root)} if finding.also else {}),
     }
 
 

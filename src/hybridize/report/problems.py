@@ -37,6 +37,7 @@ class Problem:
     path: str
     span: Span
     evidence: tuple[Evidence, ...] = ()
+    also: tuple[Evidence, ...] = ()
     remedy: str = ""
 
 
@@ -71,6 +72,7 @@ def _of_finding(finding: Finding, remedies: dict[tuple[str, str, int], str]) -> 
         finding.path,
         span,
         finding.evidence,
+        finding.also,
         remedy,
     )
 
@@ -159,7 +161,7 @@ class _Writer:
             carets = style.severity(problem.severity, "^" * found.length)
             text += f"{problem.span.line} {bar} {found.text}\n"
             text += f"{' ' * gutter} {bar} {' ' * found.start}{carets}\n"
-        notes = [*self._evidence(problem)]
+        notes = [*self._evidence(problem), *self._also(problem)]
         notes += [f"fix: {problem.remedy}"] if problem.remedy else []
         notes += [self._others(others)] if others else []
         first = f"{' ' * gutter} = "
@@ -173,6 +175,14 @@ class _Writer:
         elif chain and (chain[-1].path, chain[-1].line) != (problem.path, problem.span.line):
             cause = chain[-1]
             yield f"cause: {one_line(cause.message + through(chain[:-1]))} ({self._at(cause.path, cause.line)})"
+
+    def _also(self, problem: Problem) -> Iterator[str]:
+        """What else comes of the same cause: as many as there are where everything is wanted."""
+        shown = len(problem.also) if self.verbose or self.every else _PLACES
+        for step in problem.also[:shown]:
+            yield f"with it: {one_line(step.message)} ({self._at(step.path, step.line)})"
+        if problem.also[shown:]:
+            yield f"with it: {len(problem.also) - shown:,} more (--all)"
 
     def _others(self, others: Sequence[Problem]) -> str:
         places = [self._place(each) for each in others]

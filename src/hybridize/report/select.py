@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from hybridize.config import Config
+from hybridize.decide.causes import one_each
 from hybridize.decide.model import Action, FunctionReport, Report
 from hybridize.records import replace
 
@@ -33,7 +34,7 @@ def selected(report: Report, config: Config, unlocked: Collection[str] = ()) -> 
     """The report without what the configuration does not select.
 
     `unlocked` are functions (ids) that a selected repair made fit for a graph: their conversion is selected with it,
-    unless it is ignored.
+    unless it is ignored. What comes of one cause is told once.
     """
     found = filter_report(report, config.select, config.ignore)
     if unlocked and config.select:
@@ -45,7 +46,8 @@ def selected(report: Report, config: Config, unlocked: Collection[str] = ()) -> 
             for one, other in zip(found.functions, spared.functions, strict=True)
         )
         found = replace(found, functions=kept)
-    return filter_files(found, config.per_file_ignores)
+    found = filter_files(found, config.per_file_ignores)
+    return replace(found, findings=one_each(found.findings))
 
 
 def filter_report(report: Report, select: Sequence[str], ignore: Sequence[str]) -> Report:

@@ -83,13 +83,19 @@ class Confirmed:
     """A hit that holds, with more evidence; `unless` is what can be assumed so that it does not (speculation).
 
     `level` replaces the hit's where it is milder: it blocks as before. `said` comes after the hit's message: what the
-    program is seen to do.
+    program is seen to do, `causes` what it comes of (`RuleHit`).
     """
 
     evidence: tuple[Evidence, ...] = ()
     unless: str = ""
     level: Level | None = None
     said: str = ""
+    causes: tuple[tuple[Evidence, ...], ...] = ()
+
+
+def at_line(path: str, line: int) -> tuple[Evidence, ...]:
+    """The cause that a line is to all that is found there, and to what comes of it elsewhere."""
+    return (Evidence("here", path, line),)
 
 
 #: Looks at the hits of a rule on many functions: for each function those that hold.
@@ -167,7 +173,7 @@ class RuleHit:
     `sure` is that of the hit, and of the calls that lead there; `about` is the name that it is about,
     and `error` the built-in exception that tracing raises, where one is known. `merged` says that calls of the code
     that has it are not told apart, `against` what speaks against telling it. `also` are further positions in the code
-    where it holds.
+    where it holds, `causes` groups of places: what comes of the same one is told once (`decide/causes.py`).
     """
 
     rule: Rule
@@ -186,6 +192,7 @@ class RuleHit:
     merged: bool = False
     against: Against = Against.NOTHING
     also: tuple[int, ...] = ()
+    causes: tuple[tuple[Evidence, ...], ...] = ()
 
     @property
     def line(self) -> int:

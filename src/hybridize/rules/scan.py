@@ -246,7 +246,8 @@ class Scanner:
                     level = more.level or result.level
                     evidence = (*result.evidence, *more.evidence)
                     said = f"{result.message} {more.said}" if more.said else result.message
-                    each.add(replace(result, message=said, evidence=evidence, unless=more.unless, level=level))
+                    told = replace(result, message=said, evidence=evidence, unless=more.unless, level=level)
+                    each.add(replace(told, causes=more.causes) if more.causes else told)
 
     # Frames ----------------------------------------------------------------------------------------------------------
 

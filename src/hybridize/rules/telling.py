@@ -37,7 +37,7 @@ _READ: Final = frozenset({ir.Attr, ir.Item, ir.Global, ir.Cell, ir.Call})
 #: What raises wherever it stands: methods that only eager tensors have, functions that work only eagerly.
 _PLAIN: Final = frozenset({"HY301", "HY302", "HY303"})
 #: What no run shows, and is so in each that comes there: a setting around it only says that not all do.
-_SILENT: Final = frozenset({"HY203", "HY602"})
+_SILENT: Final = frozenset({"HY203", "HY252", "HY602"})
 #: Functions that ask what something is.
 _KINDS: Final = frozenset({"tf.is_tensor", "tf.is_symbolic_tensor", "builtins.isinstance", "builtins.hasattr"})
 _DEPTH: Final = 6

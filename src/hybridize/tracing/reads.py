@@ -23,6 +23,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.guards import is_cached
 from hybridize.flow.frames import Frame
+from hybridize.library.registry import is_fixed
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
@@ -80,7 +81,12 @@ def _kept(view: FrameView, instr: ir.Attr, known: Writes) -> list[tuple[Cell, He
         return []
     if any(call.function == instr.target for call in index_of(view.code).of(ir.Call)):
         return []  # a method, whose call is asked elsewhere
-    return [each for each in states if instr.name in _LEARNED or not _is_of_keras(each[1])]
+    told = [each for each in states if instr.name in _LEARNED or not _is_of_keras(each[1])]
+    return [each for each in told if not _tells_fixed(each[1], instr.name)]
+
+
+def _tells_fixed(owner: Heap | None, name: str) -> bool:
+    return owner is not None and any(is_fixed(cls, name) for cls in library_classes(owner))
 
 
 def _is_of_keras(owner: Heap | None) -> bool:

@@ -247,8 +247,10 @@ def starts_empty(known: Writes, place: Place) -> bool:
         made = index_of(place.site[0]).at(place.site[1])
         if not any(isinstance(instr, (ir.List, ir.Dict)) and not operands(instr) for instr in made):
             return False
+    owner = known.owners.get(place)
     for frame, pos in known.every.get(place, ()):
-        if frame.code.is_body or makes(frame, place, known.owners.get(place)):
+        # A module that sets a field of an object uses what a constructor, or a first call, has made.
+        if (frame.code.is_body and not isinstance(owner, Inst)) or makes(frame, place, owner):
             values = [frame.vals[slot] or () for slot in stored(frame, pos)]
             if isinstance(place, Container) or not values or any(o is not NONE for value in values for o in value):
                 return False

@@ -9,6 +9,7 @@ from hybridize.closure import closure
 from hybridize.domain.objects import Lib, Lit, Mod, Unknown, Value
 from hybridize.domain.unknowns import Why
 from hybridize.facts.model import Evidence
+from hybridize.facts.origins import call_at, calls_to
 from hybridize.facts.reasons import OPAQUE
 from hybridize.flow.frames import Effect, Frame
 from hybridize.library.keras.running import STEP_OF
@@ -27,6 +28,12 @@ SWITCHES: Final[Mapping[str, str]] = {
     "tf.config.experimental_run_functions_eagerly": _ALL,
     "tf.data.experimental.enable_debug_mode": "every function that datasets are given",
 }
+#: What gives a graph of a hybrid function, whatever is switched.
+_GRAPH: Final = "get_concrete_function"
+#: What stops a program and asks who debugs it.
+_DEBUGGERS: Final = frozenset(
+    {"builtins.breakpoint", "pdb.set_trace", "ipdb.set_trace", "IPython.embed", "code.interact"}
+)
 
 
 def switches(project: ProjectView) -> tuple[Mapping[str, list[tuple[Frame, int, str]]], Set[str]]:
@@ -133,13 +140,30 @@ def _has_graphs(project: ProjectView, some: int) -> bool:
     def find() -> bool:
         hybrids = project.solution.world.hybrids
         return any(
-            frame.code in hybrids
+            (frame.code in hybrids and not _is_only_asked(frame))
             or not index_of(frame.code).attributes.keys().isdisjoint(STEP_OF)
             or any(effect.kind in OPAQUE and not _is_loaded(effect) for effect in frame.effects.values())
             for frame in project.extents.frames(some)
         )
 
     return project.shared(("has graphs", some), find)
+
+
+def _is_only_asked(frame: Frame) -> bool:
+    """Whether a function is only asked for its graph, which is made all the same: an exported or a frozen model."""
+    sites = [(caller.code, at) for caller, at in calls_to(frame)]
+    return bool(sites) and all(
+        (call := call_at(code, at)) is not None
+        and isinstance(asked := index_of(code).definitions.get(call.function), ir.Attr)
+        and asked.name == _GRAPH
+        for code, at in sites
+    )
+
+
+def debugs(frame: Frame) -> bool:
+    """Whether code stops in a debugger."""
+    calls = index_of(frame.code).of(ir.Call)
+    return any(isinstance(o, Lib) and o.name in _DEBUGGERS for call in calls for o in frame.vals[call.function] or ())
 
 
 def _is_loaded(effect: Effect) -> bool:

@@ -24,6 +24,13 @@ _NUMBERS: Final = frozenset(f"builtins.{name}" for name in ("int", "float", "abs
 _DRAWING: Final = ("tf.random.", "tf.image.random_", "tf.nn.dropout", "tf.compat.v1.random")
 _SEEDED: Final = ("stateless", "experimental", "Generator", "split", "fold_in", "set_seed")
 _MARKS: Final = frozenset({"name", "seed"})
+#: Where functions of texts have what stands between words: one that is in none of them does as well as another.
+_BETWEEN: Final = {
+    "tf.strings.join": ("separator", 1),
+    "tf.strings.reduce_join": ("separator", 3),
+    "tf.strings.split": ("sep", 1),
+}
+_TAKES_OUT: Final = "tf.strings.split"
 #: Through so many functions that give it back a value is followed.
 _CALLS: Final = 3
 
@@ -46,7 +53,8 @@ def is_unused(project: ProjectView, frame: Frame, position: int, within: Frame, 
                 if not _is_dropped(project, frame, within, depth - 1):
                     return False
             elif _only_marks(view, use, slot):
-                continue
+                if isinstance(use, ir.Call) and _TAKES_OUT in view.names(use.function):
+                    return True  # a mark that is put between words, and taken out again
             elif _only_computes(view, use):
                 todo += use.targets if isinstance(use, ir.Unpack) else (use.target,)
             else:
@@ -84,11 +92,18 @@ def _only_computes(view: FrameView, use: Instr) -> bool:
 
 
 def _only_marks(view: FrameView, use: Instr, slot: int) -> bool:
-    """Whether a value is but the name of an operation, or seeds one that draws anew at each call all the same."""
-    if not isinstance(use, ir.Call) or any(each == slot for each, _ in use.arguments):
+    """Whether a value is but the name of an operation, stands between words, or seeds an operation that draws anew at
+    each call all the same.
+    """
+    if not isinstance(use, ir.Call):
         return False
     names = view.names(use.function)
     given = {name for name, each in use.keywords if each == slot}
+    places = {i for i, (each, _) in enumerate(use.arguments) if each == slot}
+    if names and all(n in _BETWEEN and given <= {_BETWEEN[n][0]} and places <= {_BETWEEN[n][1]} for n in names):
+        return True
+    if places:
+        return False
     marks = _MARKS if names and all(_draws_anew(name) for name in names) else _MARKS - {"seed"}
     return bool(names) and given <= marks and all(name.startswith("tf.") for name in names)
 

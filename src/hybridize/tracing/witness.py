@@ -59,12 +59,14 @@ class Witness:
     """The events in their order, and a sentence that names them.
 
     `often`: a loop calls the function again and again, between two writes or with one in each turn: whatever the
-    sizes of its arguments are, it is not traced anew each time, or the loop does nothing else.
+    sizes of its arguments are, it is not traced anew each time, or the loop does nothing else. `cause` is the function
+    that writes, and where its caller comes back to the graph: all that it makes stale there is mended by one change.
     """
 
     said: str
     events: tuple[Evidence, ...]
     often: bool = False
+    cause: tuple[Evidence, ...] = ()
 
 
 def stale_witnesses(project: ProjectView, questions: Questions) -> list[dict[Place, Witness]]:
@@ -178,11 +180,14 @@ def open_witnesses(function: FunctionView, places: Sequence[Place]) -> dict[Plac
             setter = public.has(frame.code) and frame.code.name not in SETTING_UP
             if setter and counts(project, extent, frame, place) and not starts_empty(known, place):
                 where = Evidence(f"`{frame.code.name}` changes it", frame.code.path, position >> 16)
-                found[place] = Witness(
-                    f"(where a caller runs `{frame.code.name}` in between, {_at(project, where)})", (where,)
-                )
+                said = f"(where a caller runs `{frame.code.name}` in between, {_at(project, where)})"
+                found[place] = Witness(said, (where,), cause=(_writer(frame),))
                 break
     return found
+
+
+def _writer(frame: Frame) -> Evidence:
+    return Evidence("writes", frame.code.path, frame.code.line)
 
 
 def left_witness(
@@ -383,7 +388,8 @@ class _Search:
         by = f"`{who.code.name}` changes it" if who.code.is_function else "changed"
         at = _at(self.project, events[1])
         said = f"({by} at {at}, and then `{name}` is called again at {_at(self.project, events[2])})"
-        return Witness(said, events, often=self._is_often(frame, write, second))
+        cause = (_writer(who), Evidence("again", path, second >> 16))
+        return Witness(said, events, often=self._is_often(frame, write, second), cause=cause)
 
     def _is_often(self, frame: Frame, write: int, call: int) -> bool:
         """Whether a loop has the call without the write, or turns long with both."""

@@ -236,6 +236,7 @@ _ENVIRONMENT: Final = ClassSpec(
         "_max_episode_steps": integer,
         "metadata": text_dict,
     },
+    fixed=frozenset({"action_space", "observation_space", "spec", "metadata", "_max_episode_steps"}),
 )
 _SPACE: Final = ClassSpec(
     methods={
@@ -249,6 +250,7 @@ _SPACE: Final = ClassSpec(
         "n": integer,
         "dtype": opaque,
     },
+    fixed=frozenset({"low", "high", "shape", "n", "dtype"}),
 )
 _GYMS: Final = ("gym", "gymnasium")
 

@@ -249,7 +249,7 @@ class _Writer:
             "column": finding.column,
             "fix": finding.fix,
             "function": self._numbers.get(finding.function) if finding.function is not None else None,
-            "chain": self._chain(finding.evidence),
+            "chain": self._chain((*finding.evidence, *finding.also)),
         }
 
     def _by_category(self) -> list[list[Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source.roles import is_test_path
 from hybridize.tracing.behind import is_dead
-from hybridize.tracing.switches import SWITCHES, is_asked_for, loses_nothing, switches
+from hybridize.tracing.switches import SWITCHES, debugs, is_asked_for, loses_nothing, switches
 from hybridize.tracing.views import ProjectView
 
 
@@ -17,6 +17,7 @@ def scan(project: ProjectView) -> Iterator[Hit]:
     for path, places in on.items():
         for frame, pos, name in places if path not in off else ():
             idle = is_asked_for(frame, pos) or is_dead(project, frame, pos) or loses_nothing(project, frame, name)
+            idle = idle or debugs(frame)
             asked = is_test_path(path) or project.roles.is_test(path) or idle
             level = Level.INFO if asked else None
             said = f"`{name}` runs {SWITCHES[name]} eagerly; one that does not work as a graph raises without it"
@@ -34,8 +35,8 @@ RULE = Rule(
 that graphs gain is lost, and nothing says so. It is also left where a function does not work as a graph (`.numpy()`,
 Python lists in loops, shapes that only a run knows): that raises without it, so look at the findings of the hybrid
 functions first, or take their decorators away. Otherwise remove it, or switch it off again when the debugging is
-done. Where the program has nothing that would run as a graph it is information; a saved model that it loads runs its
-graphs in any case.
+done. Where the program has nothing that would run as a graph it is information, and where it stops in a debugger beside
+the switch; a saved model that it loads runs its graphs in any case, and `get_concrete_function` makes one.
 `tf.data.experimental.enable_debug_mode()` does the same to what datasets are given, and to these alone.""",
     level=Level.WARNING,
     blocks=frozenset(),

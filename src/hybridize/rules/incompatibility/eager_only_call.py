@@ -12,6 +12,7 @@ from hybridize.facts.symbolic import OPERATION
 from hybridize.library.dialect import ASSIGNS
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
+from hybridize.records import replace
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.tracing.results import consumers, display, returns, site, taken
 from hybridize.tracing.values import argument, own
@@ -38,6 +39,8 @@ _ALWAYS: Final = frozenset(
     | {"keras.saving.save_model", "keras.saving.load_model", "tf.saved_model.save", "tf.saved_model.load"}
     | {"tf.data.Dataset.as_numpy_iterator", "keras.optimizers.Optimizer.set_weights"}
 )
+#: What makes an array of the value that it assigns.
+_SETS: Final = "keras.backend.set_value"
 #: Under Keras 3 these work in a graph in simple cases.
 _SOMETIMES: Final = ("set_weights", "train_on_batch", "test_on_batch", "get_value")
 
@@ -128,7 +131,17 @@ def scan(view: FrameView) -> Iterator[Hit]:
         if effect.kind == "eager_only" and not isinstance(effect.target, Tensor):
             mild = not view.project.versions.may_have_keras(2) and effect.detail.endswith(_SOMETIMES)
             level = Level.WARNING if mild else None
-            yield Hit(effect.position, f"uses `{effect.detail}`, which works only eagerly", OPERATION, level=level)
+            hit = Hit(effect.position, f"uses `{effect.detail}`, which works only eagerly", OPERATION, level=level)
+            if effect.detail != _SETS:
+                yield hit
+                continue
+            needs = 0
+            for instr in index_of(view.code).calls.get(effect.position, ()):
+                needs |= view.symbolic(argument(instr, 1, "value"))
+            if needs:
+                yield replace(hit, needs=needs)
+            if not needs & OPERATION:  # a number is assigned at each call, the one of the trace
+                yield replace(hit, level=Level.INFO, subject=_SETS)
 
 
 RULE = Rule(
@@ -141,7 +154,8 @@ RULE = Rule(
     details="""A traced function computes on symbolic tensors: they have no value yet, so `.numpy()`, NumPy
 functions, `list(t)` and the like raise, and so do Keras' own loops (`fit`, `predict`) and `get_weights`. Tensors
 that existed before the trace stay concrete and are no problem. A part of a variable that is passed (`put(v[0], x)`) or
-returned is a tensor, to which only eager code can assign: pass the variable and the index. Compute with TensorFlow's
+returned is a tensor, to which only eager code can assign: pass the variable and the index. A number that
+`keras.backend.set_value` is given is assigned at each call, which is information. Compute with TensorFlow's
 functions inside, and convert outside.""",
     triggers={ir.Call: Where(call, _reads, (_ALWAYS | _FUNCTIONS).__contains__)},
     frame=scan,

@@ -24,6 +24,8 @@ from hybridize.tracing.witness import is_called_again
 
 #: What seeds the numbers of a module, by the beginning of its functions' names.
 _SEEDS: Final = {"np.random.seed": "np.random.", "random.seed": "random."}
+#: What seeds operations, which draw on at each call.
+_OPERATIONS: Final = ("tf.", "keras.")
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -43,7 +45,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if frame not in seeds:
             seeds[frame] = list(_seeded(FrameView(function.project, frame)))
         fixed = _is_fixed(reason, seeds[frame])
-        yield hit(reason, Level.INFO if once else Level.WARNING if fixed else None)
+        idle = once or reason.effect.detail.startswith(_OPERATIONS)
+        yield hit(reason, Level.INFO if idle else Level.WARNING if fixed else None)
 
 
 def of_data_sets(project: ProjectView) -> Iterator[Hit]:
@@ -100,12 +103,13 @@ RULE = Rule(
     summary="Random numbers of Python or NumPy are drawn once per trace and then constants of the graph.",
     details="""`random`, `np.random`, `uuid` and `os.urandom` run while the function is traced: every call then uses
 the same numbers, and a branch on them is taken for good. `tf.random.set_seed` inside the function seeds its trace, not
-its calls. So it is in what a data set is given (`Dataset.map(augment)`): that makes a graph of each function, decorated
-or not, and all elements of all epochs are changed alike. Draw with `tf.random` or a `tf.random.Generator` that was made
-outside, or pass the numbers in as tensors. Numbers that nothing uses are not told of: no call computes with them; nor
-are seeds of operations that draw anew at each call all the same (`tf.nn.dropout(x, 0.5, seed=...)`) and names. Under a
-setting of the program it is a warning: no run shows it. Of a function that the program calls once, under what a call
-answers (`if not os.path.exists(path)`) and behind an early return it is information.""",
+its calls, whose operations draw on: that is information. So it is in what a data set is given (`Dataset.map(augment)`):
+that makes a graph of each function, decorated or not, and all elements of all epochs are changed alike. Draw with
+`tf.random` or a `tf.random.Generator` that was made outside, or pass the numbers in as tensors. Numbers that nothing
+uses are not told of: no call computes with them; nor are seeds of operations that draw anew at each call all the same
+(`tf.nn.dropout(x, 0.5, seed=...)`) and names. Under a setting of the program it is a warning: no run shows it. Of a
+function that the program calls once, under what a call answers (`if not os.path.exists(path)`) and behind an early
+return it is information.""",
     blocks=frozenset(),
     root=scan,
     project=of_data_sets,

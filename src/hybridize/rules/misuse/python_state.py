@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hybridize.domain.objects import Unknown
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.reasons import kept_properties
+from hybridize.facts.undone import overwritten
 from hybridize.records import replace
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.additions import adds_same, fills_cache, fills_default, is_entered, writes_same
@@ -30,6 +31,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 or fills_default(reason)
                 or fills_cache(reason)
                 or is_entered(reason, (other for _, other in found))
+                or reason.effect.position in overwritten(reason.frame.code)
             )
             told = hit(reason, Level.INFO if settles else None)
             if function.is_hybrid and not settles:
@@ -49,7 +51,8 @@ RULE = Rule(
     details="""Counters and flags in fields, globals and captured variables, and lists or dictionaries that are kept
 between calls, change only while the function is traced. Keep such state in a `tf.Variable` that was made
 outside (`assign_add`), or return it and let the caller keep it. What every call would write again (a constant, an
-object that is held anyway, a property that is computed once) is information.
+object that is held anyway, a property that is computed once) is information, and what the call itself overwrites
+before it ends.
 
 What runs once, since it sets what it asks for (`if self.first: ...; self.first = False`), is harmless if it leaves
 nothing but that: no check, `tf.print`, draw or update in the graph, which would happen at every call, no other branch

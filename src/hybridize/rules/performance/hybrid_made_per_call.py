@@ -56,7 +56,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if often >= _WON_BACK:
             continue
         wasted = often < _PAYS and _is_wasted(function, frames, pos)
-        level = None if wasted and not any(_is_of_new(frame, function.code) for frame in frames) else Level.INFO
+        level = None if wasted and not any(_is_of_new(function, frame) for frame in frames) else Level.INFO
         if pos in index_of(where).looped:
             if not _is_kept(function.project, frames, function.code):
                 said = "`tf.function` is applied in each iteration, and each is traced anew: apply it before the loop"
@@ -91,14 +91,34 @@ def _run_eagerly(project: ProjectView) -> set[Frame]:
     return project.shared("runs eagerly", find)
 
 
-def _is_of_new(frame: Frame, code: Code) -> bool:
-    """Whether a function works on an object made beside it, as a model: the next one needs a graph of its own."""
+def _is_of_new(function: FunctionView, frame: Frame) -> bool:
+    """Whether a function works on an object made beside it, as a model, or on the one of this turn of a loop: the next
+    one needs a graph of its own.
+    """
+    index, free = index_of(frame.code), function.code.free
     return any(
-        instr.name in code.free
-        and isinstance(index_of(frame.code).source(instr.value), ir.Call)
-        and any(isinstance(o, (Inst, LibInst, Unknown)) for o in frame.vals[instr.value] or ())
-        for instr in index_of(frame.code).of(ir.SetCell)
+        instr.name in free
+        and (
+            (isinstance(index.source(instr.value), ir.Call) and _is_object(frame.vals[instr.value]))
+            or (isinstance(index.source(instr.value), ir.Iter) and _is_used_as_object(function, frame, instr))
+        )
+        for instr in index.of(ir.SetCell)
     )
+
+
+def _is_object(value: Value | None) -> bool:
+    return any(isinstance(o, (Inst, LibInst, Unknown)) for o in value or ())
+
+
+def _is_used_as_object(function: FunctionView, frame: Frame, instr: ir.SetCell) -> bool:
+    """Whether a captured variable holds objects, or what the function calls: nothing that a tensor could bring."""
+    value = frame.vals[instr.value] or ()
+    if any(isinstance(o, (Inst, LibInst, Func, Bound)) for o in value):
+        return True
+    index = index_of(function.code)
+    called = {index.original(call.function) for call in index.of(ir.Call)}
+    read = [cell for cell in index.of(ir.Cell) if cell.name == instr.name]
+    return any(isinstance(o, Unknown) for o in value) and any(cell.target in called for cell in read)
 
 
 def _is_handed(frame: Frame, code: Code) -> bool:
@@ -251,7 +271,8 @@ once: at module level, in `__init__`, or keep it where it was made. What a graph
 of its traces, and not told. It is a warning where loops are seen to make
 more than a few of them for a few calls each, and information where nobody sees how often that is (a loop of unknown
 length, beside the place where it is made), where one call loops in the graph itself, or where the graph is one of an
-object that is made beside it, as a model for each fold. Of one that loops call some hundred times nothing is told.""",
+object that is made beside it, as a model for each fold, or of this turn of the loop. Of one that loops call some
+hundred times nothing is told.""",
     level=Level.WARNING,
     root=scan,
     bad=(

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from hybridize.domain.calls import BY_CODE, BY_PROGRAM
-from hybridize.domain.objects import NONE, Container, Inst, Lit, Obj, Prim, Tup, Value
+from hybridize.domain.objects import NONE, Container, Inst, LibInst, Lit, Obj, Prim, Tup, Value
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, Ternary, Told
 from hybridize.flow.frames import Frame
@@ -26,6 +26,8 @@ from hybridize.tracing.writes import writes_of
 
 #: So deeply a container is looked into: one may hold itself.
 _DEPTH: Final = 4
+#: So many graphs of one function are kept that all pay.
+_MANY: Final = 32.0
 #: So many constants are seen one by one.
 _KNOWN: Final = 8
 #: Python values of which each is a trace of its own; two truth values are few.
@@ -105,13 +107,39 @@ def _is_varied(function: FunctionView, site: tuple[Frame, int, Frame], index: in
         return False
     answers = moving(function.project)
     slot = answers.argument(caller, pos, frame, index)
-    return slot >= 0 and answers.moves(caller, pos, slot) and not _are_few(function, caller, pos, slot)
+    moves = slot >= 0 and answers.moves(caller, pos, slot) and not _are_few(function, caller, pos, slot)
+    return moves and not _is_beside_new(function, (caller, pos, frame), slot)
+
+
+def _is_beside_new(function: FunctionView, site: tuple[Frame, int, Frame], slot: int) -> bool:
+    """Whether a loop, or a call of the caller, that brings another value makes another object, too, which the function
+    gets: a model for each number has a graph of its own in any case.
+    """
+    caller, pos, frame = site
+    index, answers = index_of(caller.code), moving(function.project)
+    loops, made = index.loops, index.source(slot)
+    own = loops.get(pos, ())
+    turn = loops.get(made.position, ()) if made is not None else ()
+    for i in range(len(frame.code.params)):
+        given = index.source(answers.argument(caller, pos, frame, i))
+        if not isinstance(given, ir.Call):
+            continue
+        nest = loops.get(given.position, ())
+        if (nest or made is None) and nest == own[: len(nest)] and len(nest) >= len(turn):
+            makers = {caller.code, *(callee.code for at, callee in caller.calls if at == given.position)}
+            value = caller.vals[given.target] or ()
+            if value and all(isinstance(o, (Inst, LibInst)) and o.site[0] in makers for o in value):
+                return True
+    return False
 
 
 def _are_few(function: FunctionView, caller: Frame, pos: int, slot: int) -> bool:
-    """Whether a call passes so few values again and again that their traces are none too many."""
+    """Whether a call passes so few values so often that their traces are none too many: the graphs of hundreds of
+    epochs are too many to keep, however long each is used.
+    """
     number = values_of(caller, slot)
-    return number <= FEW or number * PAYS <= lifetimes(function.project).seen([(caller, pos)])
+    pays = number <= _MANY and number * PAYS <= lifetimes(function.project).seen([(caller, pos)])
+    return number <= FEW or pays
 
 
 def _is_looped(function: FunctionView, caller: Frame, pos: int) -> bool:
@@ -185,6 +213,7 @@ def _moved(function: FunctionView) -> Iterator[Hit]:
                 verb = "receives" if _is_python(value) else "may receive"
                 said = f"`{name}` {verb} {what}, made anew for each call: every new one is traced"
                 loud = plain and _is_looped(function, caller, pos) and not _are_few(function, caller, pos, slot)
+                loud = loud and not _is_beside_new(function, (caller, pos, frame), slot)
                 seen_so = not function.is_hybrid or loud
                 level = None if seen_so else Level.INFO
                 sure = function.is_hybrid or _is_python(value)
@@ -286,9 +315,9 @@ for shapes, not for Python values. An eager function is left eager where a loop 
 value anew for each call: from a counter, a list or field that changes, a file, a clock. What the program reads once
 and passes on stays the same, and costs one trace. It is a warning where a loop is seen to make the call again and
 again, each time with another value; a few constants, a number that takes a few values however far is counted (`step %
-3`, `min(step, 2)`), one that picks an element of a Python list (`variables[i]`: no tensor can), a call from within a
-graph or from a test are information, and so is a hint that lets numbers in beside tensors, where a library exports the
-function.""",
+3`, `min(step, 2)`), one beside an object that is made anew with it (a model for each number), one that picks an element
+of a Python list (`variables[i]`: no tensor can), a call from within a graph or from a test are information, and so is a
+hint that lets numbers in beside tensors, where a library exports the function.""",
     level=Level.WARNING,
     root=scan,
     bad=(

@@ -9,7 +9,7 @@ from hybridize.domain.objects import Cell, Container
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.rules.hooked import of_callbacks
-from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule, at_line
 from hybridize.tracing.doubts import doubtful
 from hybridize.tracing.outliving import outliving
 from hybridize.tracing.reads import scan
@@ -49,9 +49,11 @@ def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Con
                     level = Level.INFO
                 elif doubt.function.is_hybrid and unsized:
                     level = Level.WARNING
+                causes = tuple(at_line(*where) for where in lines)
                 if witness is not None:
-                    evidence = witness.events or evidence
-                found[hit] = Confirmed(evidence, places[place].unless, level, witness.said if witness else "")
+                    evidence, causes = witness.events or evidence, (witness.cause, *causes)
+                said_of = witness.said if witness else ""
+                found[hit] = Confirmed(evidence, places[place].unless, level, said_of, causes)
         answers.append(found)
     return answers
 
@@ -485,7 +487,6 @@ r2 = target(tf.constant(1.0))
         ),
     ),
     known_problems="""A run by which a later call finds the first one's graph must be seen. One that only a setting,
-a backend or `isinstance` allows is taken for none: it is information. One bug is told of each attribute that is
-stale.""",
+a backend or `isinstance` allows is taken for none: it is information.""",
     reference="semantics.md R4",
 )
