@@ -356,3 +356,37 @@ for size in range(4, int(sys.argv[1])):
     )
     (decision,) = [f.decision for f in analyze([tmp_path], Config(tensorflow_version="2.15")).functions]
     assert ("reduce_retracing" in dict(decision.arguments)) is relaxed
+
+
+RANKS = """\
+import tensorflow as tf
+
+def ranks(x, some):
+    order = tf.exp(-((tf.reshape(x, (-1, 1)) - tf.reshape(some, (1, -1))) ** 2))
+    return tf.transpose(order) @ tf.reshape(tf.cast({size}, x.dtype), (-1, 1))
+
+def chosen(x):
+    print("ranks of", x)
+    return ranks(x, tf.boolean_mask(x, x > 0.0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "relaxed"), [("tf.range(x.shape[0])", False), ("tf.range(tf.shape(x)[0])", True), ("tf.range(8)", True)]
+)
+def test_a_size_that_is_the_same_in_tests_is_another_to_who_uses_the_library(
+    size: str, relaxed: bool, tmp_path: Path
+) -> None:
+    for path, text in {
+        "pyproject.toml": '[project]\nname = "package"\nversion = "1"\n',
+        "package/__init__.py": "",
+        "package/ops.py": RANKS.format(size=size),
+        "tests/test_ops.py": "import tensorflow as tf\nfrom package.ops import chosen\n\n"
+        "def test_it():\n    chosen(tf.random.normal([8]))\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    report = analyze([tmp_path], Config(all_safe=True))
+    found = next(f.decision for f in report.functions if f.facts.qualname == "ranks")
+    assert found.precondition == "P1"
+    assert bool(found.arguments) is relaxed

@@ -151,3 +151,62 @@ def test_what_a_constructor_learns_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize("read", ["self.vocabulary.max_tokens", "tf.cast(self.norm.axis, x.dtype)"])
 def test_what_is_not_learned_stays(read: str, tmp_path: Path) -> None:
     assert "HY602" not in scale(tmp_path, read)
+
+
+SETTER = """\
+import tensorflow as tf
+
+class Penalty:
+    def __init__(self, rate):
+        self.rate = rate
+    def change_rate(self, rate):
+        {body}
+    def step(self, x):
+        return tf.sin(x) * self.rate + tf.cos(x)
+"""
+
+
+def called(folder: Path, source: str, calls: str, name: str) -> FunctionReport:
+    """A function of a module, which tests call."""
+    for path, text in {
+        "pyproject.toml": '[project]\nname = "package"\nversion = "1"\n',
+        "package/__init__.py": "",
+        "package/ops.py": source,
+        "tests/test_ops.py": f"import tensorflow as tf\nfrom package.ops import *\n\ndef test_it():\n    {calls}\n",
+    }.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text)
+    report = analyze([folder], Config(all_safe=True), repairs=False)
+    return next(f for f in report.functions if f.facts.qualname == name)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    ["Penalty(0.1).step(tf.ones(3))", "a = Penalty(0.1); a.change_rate(0.2); Penalty(0.3).step(tf.ones(3))"],
+)
+def test_tests_that_change_another_object_or_none_close_no_library(calls: str, tmp_path: Path) -> None:
+    found = called(tmp_path, SETTER.format(body="self.rate = rate"), calls, "Penalty.step")
+    assert "HY602" in {s.code for s in found.statuses}
+
+
+@pytest.mark.parametrize(
+    "body", ["if self.rate is None:\n            self.rate = rate", "other = Penalty(rate)\n        other.rate = rate"]
+)
+def test_what_is_set_once_or_of_another_object_is_no_setter(body: str, tmp_path: Path) -> None:
+    source = SETTER.format(body=body)
+    found = called(tmp_path, source, "Penalty(0.1).step(tf.ones(3))", "Penalty.step")
+    assert "HY602" not in {s.code for s in found.statuses}
+
+
+def test_in_a_program_what_nobody_calls_sets_nothing(tmp_path: Path) -> None:
+    source = SETTER.format(body="self.rate = rate") + "\nPenalty(0.1).step(tf.ones(3))\n"
+    (tmp_path / "program.py").write_text(source)
+    report = analyze([tmp_path], Config(all_safe=True), repairs=False)
+    found = next(f for f in report.functions if f.facts.qualname == "Penalty.step")
+    assert "HY602" not in {s.code for s in found.statuses}
+
+
+def test_what_tests_do_with_a_result_is_not_all_that_is_done(tmp_path: Path) -> None:
+    source = "import tensorflow as tf\n\ndef step(x, count):\n    return {'x': tf.sin(x), 'count': count}\n"
+    found = called(tmp_path, source, "step(tf.ones(3), 2)['x']", "step")
+    assert "HY349" in {s.code for s in found.statuses}

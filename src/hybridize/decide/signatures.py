@@ -148,7 +148,7 @@ class Signatures:
         relaxes = self._relaxes(code)
         if listed or relaxes is None:
             return report
-        conflict = self.reads.conflict(frames, any_rank=signature.ranks_differ, relaxed=True)
+        conflict = self._forgets(code, any_rank=signature.ranks_differ)
         return report if conflict is not None else _with(report, relaxes, "True")
 
     def _is_elsewhere(self, report: FunctionReport) -> bool:
@@ -161,7 +161,7 @@ class Signatures:
         frames = self.project.solution.frames.get(code, [])
         signature = self._signature(code, report.facts, frames, sites)
         listed = grown is not None and grown.told is Told.APPENDED  # a longer list is another structure
-        conflict = self.reads.conflict(frames, any_rank=signature.ranks_differ, relaxed=True) if not listed else None
+        conflict = self._forgets(code, any_rank=signature.ranks_differ) if not listed else None
         relaxes = self._relaxes(code)
         if not listed and conflict is None and relaxes is not None:
             return _with(report, relaxes, "True")
@@ -191,7 +191,7 @@ class Signatures:
         if loose is None:
             return report
         frames, relaxes = self.project.solution.frames.get(code, []), self._relaxes(code)
-        conflict = self.reads.conflict(frames, any_rank=False, relaxed=True)
+        conflict = self._forgets(code, any_rank=False)
         if conflict is None and relaxes is not None and not any(map(opaque_call, extent(frames, NOT_TRACED))):
             return _with(report, relaxes, "True")
         computed = any(has_computed_sides(value) for site in sites for value in site.arguments)
@@ -204,6 +204,11 @@ class Signatures:
         """Whether nobody knows that what eager calls pass is of one size; layers and steps of training get batches."""
         asked, given = resizing(self.project).may_resize, [site for site in sites if not site.is_keras]
         return training_step(frames) is None and self._anew(code, given, asked, has_unresolved) is not None
+
+    def _forgets(self, code: Code, *, any_rank: bool) -> Evidence | None:
+        """What asks for a size that is unknown once other sizes are let in; a library is called from elsewhere, too."""
+        frames, library = self.project.solution.frames.get(code, []), self.project.roles.of(code.path) is Role.LIBRARY
+        return self.reads.conflict(frames, any_rank=any_rank, relaxed=True, unseen=library)
 
     def _relaxes(self, code: Code) -> str | None:
         """The argument that lets in other sizes of a function, under a name that every release in question takes.

@@ -94,6 +94,7 @@ class StaticReads:
         last_known: bool = False,
         relaxed: bool = False,
         any_size: bool = False,
+        unseen: bool = False,
     ) -> Evidence | None:
         """A read of a size that differs from call to call; None where there is none. As for `conflicts`."""
         found = self.conflicts(
@@ -103,6 +104,7 @@ class StaticReads:
             last_known=last_known,
             relaxed=relaxed,
             any_size=any_size,
+            unseen=unseen,
         )
         return next((here for here, _ in found), None)
 
@@ -116,6 +118,7 @@ class StaticReads:
         sure: bool = False,
         relaxed: bool = False,
         any_size: bool = False,
+        unseen: bool = False,
     ) -> Iterator[tuple[Evidence, int]]:
         """The reads of sizes that differ from call to call, each with its position; one may come several times.
 
@@ -125,6 +128,7 @@ class StaticReads:
         the signature gives every last axis: what layers need of a tensor of which the analysis knows less is there.
         With `relaxed` only sizes become unknown that differ between calls: not those that the weights of layers have;
         and the rank, once tensors of another one arrive: where it is asked for, and not known to be always the same.
+        With `unseen` callers whom nobody sees pass what has other sizes than all that is seen.
         With `sure` only those count that lead to the signature: what the function reads of its own parameters; and
         sizes that are None, or as large as one of an argument, elsewhere; nothing that layers need.
         """
@@ -148,6 +152,9 @@ class StaticReads:
                         yield here, instr.position
                         continue
                     if (last_known and axes in (_LAST, _OF_LAYER)) or ((relaxed or sure) and axes == _OF_LAYER):
+                        continue
+                    if unseen:
+                        yield here, instr.position
                         continue
                     for axis, dim in _dims(frame, slot, axes, named=isinstance(instr, ir.Attr)):
                         if (axis == _RANK and not relaxed) or (computed and not (is_dynamic(dim) or dim in sizes)):

@@ -15,6 +15,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.tracing.parts import Part
+from hybridize.tracing.setters import setters_of
 from hybridize.tracing.staleness import extent_of
 from hybridize.tracing.views import FunctionView
 from hybridize.tracing.writes import Place, Writes, writes_of
@@ -29,7 +30,8 @@ def outliving(function: FunctionView, reads: Iterable[tuple[Place, Sequence[Fram
         if _is_filled_before(place, function.code, known):
             continue
         left = [each for each in frames if not _is_argument(place, each) and not _is_local(place, each, function)]
-        if left and known.writers(place, function.project.extents) & ~extent:
+        written = left and known.writers(place, function.project.extents) & ~extent
+        if written or (left and setters_of(function.project).at(place, function, extent)):
             places.setdefault(place, []).extend(left)
     return places
 

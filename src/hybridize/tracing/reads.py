@@ -32,6 +32,7 @@ from hybridize.tracing.asked import ATTRGETTER, GETATTR, READ_FILE, SAID, WORLD,
 from hybridize.tracing.globals import TELLING, UNLESS_GIVEN
 from hybridize.tracing.hits import Hit
 from hybridize.tracing.parts import constants, keys_read
+from hybridize.tracing.setters import setters_of
 from hybridize.tracing.settings import Settings
 from hybridize.tracing.views import FrameView
 from hybridize.tracing.writes import ENVIRONMENT, Place, Writes, fields_named, hides_default, library_classes, writes_of
@@ -40,7 +41,7 @@ from hybridize.tracing.writes import ENVIRONMENT, Place, Writes, fields_named, h
 def scan(view: FrameView) -> Iterator[Hit]:
     """The reads of variables, fields and containers that the program writes after they were made."""
     known = writes_of(view.project)
-    settings = view.project.shared("settings", lambda: Settings(known))
+    settings, setters = view.project.shared("settings", lambda: Settings(known)), setters_of(view.project)
     asking: dict[Value, bool] = view.project.shared("asks for state", dict)
     frame, vals = view.frame, view.frame.vals
     for instr in view.project.shared(("reads", view.code), lambda: _reads(view.code)):
@@ -72,6 +73,8 @@ def scan(view: FrameView) -> Iterator[Hit]:
             yield from _of_places(instr, (), known.late_views(frame, instr))
         if containers or cells:
             yield from _of_places(instr, cells, _entries(view, instr, containers, known) if containers else ())
+        if isinstance(instr, ir.Attr):
+            yield from _read(instr, setters.cells(frame, instr))
 
 
 def _kept(view: FrameView, instr: ir.Attr, known: Writes) -> list[tuple[Cell, Heap | None]]:
@@ -160,8 +163,12 @@ _NO_VALUE: Final[Value] = frozenset()
 
 def _of_places(instr: Instr, cells: Sequence[tuple[Cell, Heap | None]], containers: Sequence[Place]) -> Iterator[Hit]:
     places: list[Place] = [cell for cell, owner in cells if not _is_fixed(cell) or hides_default(cell, owner)]
+    yield from _read(instr, (*places, *containers))
+
+
+def _read(instr: Instr, places: Sequence[Place]) -> Iterator[Hit]:
     name = str(instr.name) if isinstance(instr, ir.Load) else ""
-    for place in dict.fromkeys((*places, *containers)):
+    for place in dict.fromkeys(places):
         said = f"reads `{name or 'an element'}`, which changes between calls"
         yield Hit(instr.position, said, subject=place, about=name)
 

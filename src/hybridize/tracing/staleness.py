@@ -18,6 +18,7 @@ from hybridize.program.operands import operands
 from hybridize.records import dataclass
 from hybridize.tracing.order import Events, Order, Sites
 from hybridize.tracing.parts import Part
+from hybridize.tracing.setters import setters_of
 from hybridize.tracing.views import FunctionView, ProjectView
 from hybridize.tracing.writes import Place, Writes, makes, writes_of
 
@@ -202,6 +203,8 @@ def _open(project: ProjectView, question: _Question) -> dict[Place, Stale]:
             if counts(project, question.extent, frame, place)
             and not (_makes_both(frame, place, question.function.code) or _makes_owner(frame, owner))
         }
+        if not question.function.is_hybrid:  # of a graph that is there only what its own objects show is told
+            codes |= {code: None for code, _ in setters_of(project).at(place, question.function, question.extent)}
         writers = [code for code in codes if strangers.may_call(code, shared=_shared(owner))]
         if writers:
             first = len(writers) == 1 and starts_empty(known, place) and not _keeps_data(known, place, writers[0])

@@ -12,6 +12,7 @@ from hybridize.domain.objects import NONE_V, Container, Lit, Prim, Tensor
 from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.words import COMPARISONS, NUMBER_CLASSES, NUMBERS
 from hybridize.facts.model import Evidence
+from hybridize.facts.public import Public
 from hybridize.library.dialect import TENSOR_LIBRARIES
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -44,6 +45,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     calls = consumers(function)
     opened = function.project.roles.of(function.code.path) is Role.LIBRARY
+    if calls and opened and _is_left_to_others(function, calls):
+        calls = None
     seen: set[tuple[int, str]] = set()
     for view in function.views():
         for instr in returns(view.frame, view):
@@ -59,6 +62,13 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                         seen.add(key)
                         kept = opened and part.kind == "variable" and is_logged(view, instr.value, part)
                         yield replace(_hit(view, instr, part, noticed), unless=_LOGGED if kept else "")
+
+
+def _is_left_to_others(function: FunctionView, calls: list[tuple[FrameView, ir.Call, str]]) -> bool:
+    """Whether all that calls a public function are tests: they show what it accepts, not what is done with results."""
+    project = function.project
+    tested = all(project.roles.is_test(view.code.path) for view, _, _ in calls)
+    return tested and Public(project.roles).has(function.code)
 
 
 def _is_metric_result(function: FunctionView) -> bool:

@@ -13,6 +13,7 @@ from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Leve
 from hybridize.tracing.doubts import doubtful
 from hybridize.tracing.outliving import outliving
 from hybridize.tracing.reads import scan
+from hybridize.tracing.setters import setters_of
 from hybridize.tracing.staleness import OPEN, RUNS, TESTS, Stale, counts, extent_of, stale
 from hybridize.tracing.traced_anew import is_traced_anew, is_unsized
 from hybridize.tracing.views import FunctionView, ProjectView
@@ -42,6 +43,8 @@ def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Con
                 place = _place(hit)
                 writers = [at for at in known.at(place) if counts(project, extent, at[0], place)]
                 lines = sorted({(frame.code.path, position >> 16) for frame, position in writers})
+                set_by = setters_of(project).at(place, doubt.function, extent) if not lines else ()
+                lines = lines or sorted({(code.path, position >> 16) for code, position in set_by})
                 evidence = tuple(Evidence("is changed here", *where) for where in lines[:_SHOWN])
                 level = _LEVELS[places[place].seen]
                 witness = witnesses.get(place)
