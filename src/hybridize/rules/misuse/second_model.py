@@ -121,6 +121,9 @@ def _makers(function: FunctionView, index: int) -> dict[tuple[str, int], tuple[s
                     found[caller.code.path, -1] = here  # each round makes another
             elif made is not None and _is_one_of_many(caller, made):
                 found.update({(caller.code.path, made.position): here, (caller.code.path, -1): here})
+            elif isinstance(made, ir.Item) and any(_is_several(obj) for obj in caller.vals[made.source] or ()):
+                key = sorted(map(repr, caller.vals[made.index] or ()))
+                found.setdefault((f"{caller.code.path}{key}", 0), here)
             given.append((caller.vals[slot] or frozenset(), here))
     for value, here in given:
         other = next((place for each, place in given if each and value and not each & value), None)
@@ -171,10 +174,11 @@ def _maker(caller: Frame, slot: int) -> Instr | None:
 
 def _is_used_outside(function: FunctionView, obj: Obj) -> bool:
     """Whether a model is called elsewhere too: it may be built by then."""
-    extents = function.project.extents
+    extents, reached = function.project.extents, function.project.solution.reached
     traced = extents.of_all(function.frames)
-    for frames in function.project.solution.frames.values():
-        for frame in frames:
+    by_program = function.code in reached  # then what nobody calls does not run before
+    for code, frames in function.project.solution.frames.items():
+        for frame in frames if code in reached or not by_program else ():
             if extents.has(traced, frame):
                 continue
             for instr in index_of(frame.code).of(ir.Call):
@@ -195,6 +199,26 @@ first trace: for a second model TensorFlow raises. Build the models before (`mod
 call), or make a hybrid function for each.""",
     root=scan,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+class Pair:
+    def __init__(self):
+        self.encoder = tf.keras.layers.Dense(4)
+        self.decoder = tf.keras.layers.Dense(2)
+pairs = []
+for _ in range(2):
+    pairs.append(Pair())
+def target(pair, x):
+    return pair.decoder(pair.encoder(x))
+def evaluate(x):  # nobody calls it: it builds no model before
+    return pairs[0].decoder(pairs[0].encoder(x))
+r1 = target(pairs[0], tf.ones([1, 3]))
+r2 = target(pairs[1], tf.ones([1, 3]))
+""",
+            line=9,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf
