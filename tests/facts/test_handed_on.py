@@ -143,7 +143,7 @@ def test_a_variable_made_for_a_tape_that_is_told_of_it_is_as_good_as_the_tensor(
 MOVED = """\
 def target(source, target, rate):
     for s, t in zip(source, target):
-        t.{method}
+        t.{methods}
 class Painter:
     def __init__(self, model, optimizer):
         self.model, self.optimizer = model, optimizer
@@ -156,16 +156,18 @@ class Painter:
 
 
 @pytest.mark.parametrize(
-    ("method", "expected"),
+    ("methods", "method", "expected"),
     [
-        ("assign(0.5)", True),
-        ("assign_sub(0.5)", True),
-        ("assign(column=0.5)", False),  # as frames of pandas have it
-        ("update(0.5)", False),
+        ("assign(rate * s + (1.0 - rate) * t)", "assign(tf.clip_by_value(image, 0.0, 1.0))", True),
+        ("assign(s)", "assign(0.5)", False),  # as people are to tasks
+        ("assign(column=t)", "assign(column=image)", False),  # as frames of pandas have it
+        ("update(rate * t)", "update(tf.exp(image))", False),
     ],
 )
-def test_what_a_value_is_assigned_to_is_a_variable(method: str, expected: bool, tmp_path: Path) -> None:
-    found = converted(tmp_path, MOVED.format(method=method))
+def test_what_gets_a_value_made_of_its_own_is_a_variable(
+    methods: str, method: str, expected: bool, tmp_path: Path
+) -> None:
+    found = converted(tmp_path, MOVED.format(methods=methods, method=method))
     assert (found["target"], found["Painter.step"]) == (expected, expected)
 
 

@@ -137,7 +137,7 @@ def trained(index: Index, call: ir.Call, slot: int) -> bool:
 
 
 def holds_assigned(index: Index, slot: int) -> bool:
-    """Whether what is in a slot, or what it is taken apart into, is assigned to as only variables are."""
+    """Whether what is in a slot, or what it is taken apart into, is assigned to as variables are."""
     todo = [slot]
     for each in todo:
         for use in index.uses.get(each, ()):
@@ -149,12 +149,23 @@ def holds_assigned(index: Index, slot: int) -> bool:
 
 
 def is_assignment(index: Index, call: ir.Call) -> bool:
-    """Whether a call is `x.assign(value)`, as it is written of variables: frames of pandas take keywords."""
+    """Whether a call is `x.assign(value)`, where the value is computed of `x`, as it is of variables alone.
+
+    Frames of pandas take keywords; tasks are assigned to somebody else.
+    """
     read = index.source(call.function)
-    plain = len(call.arguments) == 1 and not call.arguments[0][1]
-    return (
-        plain and isinstance(read, ir.Attr) and assigns(read.name) and _SETTINGS.issuperset(n for n, _ in call.keywords)
-    )
+    if not isinstance(read, ir.Attr) or not assigns(read.name) or len(call.arguments) != 1 or call.arguments[0][1]:
+        return False
+    owner = index.original(read.owner)
+    of_itself = any(index.original(slot) == owner for slot, _ in index.upstream([call.arguments[0][0]], _made_of))
+    return of_itself and _SETTINGS.issuperset(name for name, _ in call.keywords)
+
+
+def _made_of(made: Instr) -> list[int]:
+    """What operators, or a call, make a value of."""
+    if isinstance(made, ir.Call):
+        return [slot for slot in arguments(made) if slot >= 0]
+    return operands(made) if isinstance(made, _COMPUTED) else []
 
 
 def _calls(index: Index, slot: int) -> list[ir.Call]:
