@@ -55,3 +55,40 @@ def test_what_only_shows_numbers_is_in_no_doubt(tmp_path: Path) -> None:
     _, text, doubts = mended("if i % 5 == 0:\n    print(i, float(loss))", tmp_path)
     assert "    loss = train_step(x)\n    if i % 5 == 0:\n        print(i, float(loss))\n" in text
     assert not any(doubt is not None and "after the update" in doubt for doubt in doubts)
+
+
+LAYERS = """\
+import tensorflow as tf
+from tqdm import tqdm
+
+x, y = tf.random.normal([600, 8]), tf.random.normal([600, 1])
+
+
+class Net:
+    def __init__(self):
+        self.weights = [tf.Variable(tf.random.normal([8, 16])), tf.Variable(tf.random.normal([16, 1]))]
+        self.biases = [tf.Variable(tf.zeros([16])), tf.Variable(tf.zeros([1]))]
+
+    def __call__(self, x):
+        for w, b in zip(self.weights, self.biases):
+            x = tf.nn.tanh(tf.matmul(x, w) + b)
+        return x
+
+
+net, bar = Net(), tqdm()
+for i in range(0, 600, 32):
+    xs, ys = x[i : i + 32], y[i : i + 32]
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((net(xs) - ys) ** 2)
+    bar.set_description(f"{loss.numpy().item():2f}")
+    for_weights, for_biases = tape.gradient(loss, [net.weights, net.biases])
+    for w, dw, b, db in zip(net.weights, for_weights, net.biases, for_biases):
+        w.assign_sub(0.1 * dw)
+        b.assign_sub(0.1 * db)
+print(b)
+"""
+
+
+def test_what_a_loop_of_the_update_leaves_is_given_back_and_not_asked_for_before_it_is_there(tmp_path: Path) -> None:
+    # Functions above bind such a name, too, but for themselves.
+    assert "    b = update_step(gradients)\n" in fixed(LAYERS, tmp_path).text

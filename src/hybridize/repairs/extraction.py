@@ -16,6 +16,8 @@ from hybridize.source.bindings import bound_by, bound_in, reads
 from hybridize.source.syntax import walk
 
 _MOST = 12  # parameters
+#: Statements that bind a name in some runs only.
+_MAYBE = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.Try, ast.Match)
 #: How comments begin that open cells of a script.
 _OPENS = (b"# %%", b"#%%", b"# In[", b"# <")
 
@@ -88,13 +90,7 @@ def _settled(file: SourceFile, scope: FunctionNode | ast.Module, name: str, top:
     """Whether a name of a scope is bound once, before a statement of it, in every round of the loops around that."""
     binders = []
     for node in file.bound.get(name, ()):
-        if isinstance(node, ast.arg):
-            owner: ast.AST | None = next(
-                (n for n in file.around(node) if isinstance(n, (FunctionNode, ast.Lambda))), None
-            )
-        else:
-            owner = next((n for n in scopes_around(file, node)), file.tree)
-        if owner is scope:
+        if _owner(file, node) is scope:
             binders.append(node)
     if not binders or (len(binders) > 1 and not _is_one_import(binders, name)):
         return False
@@ -143,10 +139,10 @@ def extract(part: Part, name: str, docstring: str = "") -> Extracted:
     # What is not bound in every case must keep what it was bound to before; what was not bound is read as such later.
     likely = reads(block, looped=True).surely
     kept = {each for each in gives if each not in found.surely}
-    kept = {each for each in kept if each not in likely or _is_bound_before(part, each)}
+    kept = {each for each in kept if each not in likely or _is_bound_before(part, each, surely=True)}
     takes = ((found.needed & own) | kept) - part.fixed - {part.receiver}
-    if not all(_is_bound_before(part, each) for each in takes):
-        missing = sorted(each for each in takes if not _is_bound_before(part, each))
+    missing = sorted(each for each in takes if not _is_bound_before(part, each, surely=each not in found.needed))
+    if missing:
         raise NotOffered(f"`{missing[0]}` may not be bound where the part begins")
     if len(takes) > _MOST:
         raise NotOffered("it takes too many variables")
@@ -174,12 +170,31 @@ def _forgotten(part: Part, own: Collection[str]) -> tuple[set[str], list[TextEdi
     return kept, gone
 
 
-def _is_bound_before(part: Part, name: str) -> bool:
-    """Whether a variable is bound above the part, or is a parameter; a missing one fails at the call, not within."""
-    scope, first = part.scope, start(part.block[0])
+def _is_bound_before(part: Part, name: str, *, surely: bool) -> bool:
+    """Whether a variable is bound above the part, or is a parameter.
+
+    That a statement in some branch or loop binds it is enough for what the part reads, as it would fail there, too;
+    but not for what it is only given to give it back (`surely`).
+    """
+    file, scope, first = part.file, part.scope, part.block[0]
     if isinstance(scope, FunctionNode) and any(a.arg == name for a in walk(scope.args) if isinstance(a, ast.arg)):
         return True
-    return any(start(node) < first and start(node) >= start(scope) for node in part.file.bound.get(name, ()))
+    around = {first, *file.around(first)}
+    for node in file.bound.get(name, ()):
+        if start(node) < start(first) and _owner(file, node) is scope:
+            statement = file.statement(node)
+            if not surely or (not isinstance(statement, _MAYBE) and not around.isdisjoint(file.block(statement))):
+                return True
+    return False
+
+
+def _owner(file: SourceFile, node: ast.AST) -> ast.AST | None:
+    """The scope whose variable a node binds."""
+    if isinstance(node, ast.arg):
+        return next((n for n in file.around(node) if isinstance(n, (FunctionNode, ast.Lambda))), None)
+    nearest = next(scopes_around(file, node), file.tree)
+    body = next((n for n in file.around(node) if isinstance(n, (FunctionNode, ast.ClassDef))), None)
+    return body if isinstance(body, ast.ClassDef) and any(n is nearest for n in file.around(body)) else nearest
 
 
 def _ordered(part: Part, names: Collection[str]) -> tuple[str, ...]:
