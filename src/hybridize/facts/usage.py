@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Final
 
 from hybridize.domain.objects import Bound, Inst, Lib, LibInst, Stream, Unknown
+from hybridize.domain.session import cached, solved
 from hybridize.domain.unknowns import ELEMENT, Why
 from hybridize.facts.foreign import Foreign, gets_tensor, is_given
 from hybridize.facts.reasons import OPAQUE, Reason
@@ -401,17 +402,30 @@ def _is_derived(frame: Frame, position: int, far: int = _CALLS) -> bool:
 
     Eagerly a tape only sees operations of TensorFlow: what it derives has been computed with these.
     """
+    if position in _derived_in(frame):
+        return True
+    if not far or not frame.incoming or position not in _returned_by(frame.code):
+        return False
+    return any(_derives(frame, caller, pos, far) for caller, pos in frame.incoming if caller is not None)
+
+
+@solved
+def _derived_in(frame: Frame) -> frozenset[int]:
+    """The calls of a frame that its own tapes derive what is computed of."""
     index = index_of(frame.code)
     taken = [pos for pos, name in frame.ops.items() if name in costs.TAKES_GRADIENTS]
     derived = [call.arguments[0][0] for pos in taken for call in index.calls.get(pos, ()) if call.arguments]
     derived += [
         slot for pos in taken for call in index.calls.get(pos, ()) for key, slot in call.keywords if key == "target"
     ]
-    if _is_part(index, position, derived):
-        return True
-    if not far or not frame.incoming or not _is_part(index, position, [made.value for made in index.of(ir.Return)]):
-        return False
-    return any(_derives(frame, caller, pos, far) for caller, pos in frame.incoming if caller is not None)
+    return _parts_of(index, derived)
+
+
+@cached
+def _returned_by(code: Code) -> frozenset[int]:
+    """The calls that what a function returns is computed of."""
+    index = index_of(code)
+    return _parts_of(index, [made.value for made in index.of(ir.Return)])
 
 
 def _derives(frame: Frame, caller: Frame, position: int, far: int) -> bool:
@@ -421,15 +435,15 @@ def _derives(frame: Frame, caller: Frame, position: int, far: int) -> bool:
     return costs.differentiates(caller.ops.get(position, "")) or _is_derived(caller, position, far - 1)
 
 
-def _is_part(index: Index, position: int, slots: list[int]) -> bool:
-    """Whether some values are computed of what a call gives."""
+def _parts_of(index: Index, slots: list[int]) -> frozenset[int]:
+    """The positions of the calls that some values are computed of."""
 
     def computed_of(made: Instr) -> list[int]:
         if isinstance(made, ir.Call):  # not what it is a method of
             return [each for each, _ in made.arguments] + [each for _, each in made.keywords]
         return operands(made) if isinstance(made, _COMPUTED) else []
 
-    return any(isinstance(m, ir.Call) and m.position == position for _, m in index.upstream(slots, computed_of))
+    return frozenset(m.position for _, m in index.upstream(slots, computed_of) if isinstance(m, ir.Call))
 
 
 def _gets_gradients(frame: Frame, position: int) -> bool:
@@ -464,7 +478,8 @@ def _applies(frame: Frame, index: Index, call: ir.Call) -> bool:
     if not isinstance(made, ir.Attr) or made.name != _APPLY or len(call.arguments) + len(call.keywords) < 2:
         return False
     given = [slot for slot, _ in call.arguments[:1]] or [slot for _, slot in call.keywords[:1]]
-    return any(_is_part(index, pos, given) for pos, name in frame.ops.items() if name in costs.TAKES_GRADIENTS)
+    taken = {pos for pos, name in frame.ops.items() if name in costs.TAKES_GRADIENTS}
+    return bool(taken) and not taken.isdisjoint(_parts_of(index, given))
 
 
 def _pairs(frame: Frame, made: Instr | None) -> bool:
