@@ -21,6 +21,7 @@ from hybridize.domain.identity import Names, names_in_force, use_names
 from hybridize.domain.lattice import Joins, joins_in_force, use_joins
 
 _LOCK: Final = RLock()
+_NOTHING: Final[Any] = object()
 
 
 K = TypeVar("K")
@@ -80,11 +81,12 @@ def solved(function: Callable[P, V]) -> Callable[P, V]:
 def _kept(function: Callable[P, V], table: Table[Any, V]) -> Callable[P, V]:
     @wraps(function)
     def look(*args: P.args, **kwargs: P.kwargs) -> V:
-        noted = table.here()
+        noted = _tables[table]
         key = (args, tuple(kwargs.items())) if kwargs else args
-        if key not in noted:
-            noted[key] = function(*args, **kwargs)
-        return noted[key]
+        found: V = noted.get(key, _NOTHING)
+        if found is _NOTHING:
+            found = noted[key] = function(*args, **kwargs)
+        return found
 
     return look
 

@@ -15,6 +15,7 @@ from typing import Final, TypeGuard
 
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import BOTTOM, NONE, Inst, Lib, LibInst, Lit, Obj, Unknown, Value
+from hybridize.domain.session import cached
 from hybridize.domain.unknowns import RESULT, Why
 from hybridize.facts.derived import TRAINED
 from hybridize.facts.guards import parts
@@ -104,8 +105,7 @@ class Excused:
             for frames in self.solution.frames.values()
             for frame in frames
             for call in index_of(frame.code).of(ir.Call)
-            if len(call.arguments) > 1
-            and any(isinstance(o, Lib) and o.name in _ASK for o in frame.vals[call.function] or BOTTOM)
+            if len(call.arguments) > 1 and _asks(frame.vals[call.function] or BOTTOM)
         ]
 
     @cached_property
@@ -159,9 +159,19 @@ def _wholly_read(frame: Frame) -> Iterator[int]:
     index = index_of(frame.code)
     yield from (instr.owner for instr in index.attributes.get("__dict__", ()))
     for call in index.of(ir.Call):
-        if any(isinstance(o, Lib) and o.name.startswith(_WHOLE) for o in frame.vals[call.function] or ()):
+        if _reads_whole(frame.vals[call.function] or BOTTOM):
             yield from (slot for slot, _ in call.arguments)
             yield from (slot for _, slot in call.keywords)
+
+
+@cached
+def _reads_whole(callee: Value) -> bool:
+    return any(isinstance(o, Lib) and o.name.startswith(_WHOLE) for o in callee)
+
+
+@cached
+def _asks(callee: Value) -> bool:
+    return any(isinstance(o, Lib) and o.name in _ASK for o in callee)
 
 
 def _is_foreign(obj: Obj) -> bool:

@@ -103,6 +103,7 @@ def asked_first(frame: Frame, position: int) -> bool:
     return any(not region.tested.isdisjoint(own) for region in regions(frame.code).get(position, ()))
 
 
+@solved
 def set_up_once(frame: Frame, position: int) -> bool:
     """Whether code is guarded, and leaves no trace but the state that it sets: no other result depends on it."""
     for region in regions(frame.code).get(position, ()):

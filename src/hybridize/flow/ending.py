@@ -46,6 +46,9 @@ def refuses(engine: Engine, frame: Frame, instr: ir.Call, target: Value) -> bool
 
     What is unpacked is not counted: it may hold what other calls of the same code have given.
     """
+    for obj in target:
+        if isinstance(obj, Lib):  # as most calls
+            return False
     for _, starred in instr.arguments:
         if starred:
             return False
@@ -62,6 +65,10 @@ def refuses(engine: Engine, frame: Frame, instr: ir.Call, target: Value) -> bool
 def never_returns(engine: Engine, frame: Frame, pos: int, target: Value) -> bool:
     """Whether all that a call has just gone to ends the program, raises, or ends in calls that do not come back."""
     for obj in target:
+        if isinstance(obj, Lib):
+            if obj.name in _EXITS:
+                continue
+            return False
         func = obj.func if isinstance(obj, Bound) else obj
         if isinstance(func, Func) and not _has_ended(frame.sites.get((pos, func))):
             return False  # as most calls: what is around the function does not matter
@@ -117,8 +124,6 @@ def ends_all(frame: Frame, instr: ir.Call) -> bool:
 
 
 def _ends_program(obj: Obj) -> bool:
-    if isinstance(obj, Lib):
-        return obj.name in _EXITS
     if not isinstance(obj, Bound) or not isinstance(obj.receiver, LibInst):
         return False
     return (obj.receiver.cls, obj.func) in _EXIT_METHODS

@@ -26,6 +26,7 @@ class Index:
     def __init__(self, code: Code) -> None:
         self.flat: list[Instr] = []
         _flatten(code.body, self.flat)
+        self._of: dict[tuple[type[Instr], ...], list[Any]] = {}
         self._assigned: dict[ir.Loop, tuple[int, ...]] = {}
         self._inner_edges: dict[ir.Loop, tuple[int, ...]] = {}
 
@@ -109,22 +110,16 @@ class Index:
     def of(self, *operations: type[A]) -> list[A]: ...
     def of(self, *operations: type[Instr]) -> list[Any]:
         """The instructions of some operations: those of the first in order, then those of the next."""
-        if len(operations) == 1:
-            return self.by_operation.get(operations[0]) or self._group(operations[0])
-        return [instr for each in operations for instr in self.by_operation.get(each) or self._group(each)]
-
-    def _group(self, group: type[Instr]) -> list[Any]:
-        """The instructions of all operations of a group, in order."""
-        if group in _SINGLE:
-            return []
-        found = self._groups.get(group)
+        found = self._of.get(operations)
         if found is None:
-            found = self._groups[group] = [instr for instr in self.flat if isinstance(instr, group)]
+            if len(operations) == 1:
+                (one,) = operations
+                known = self.by_operation.get(one, [])
+                found = known if one in _SINGLE else [instr for instr in self.flat if isinstance(instr, one)]
+            else:
+                found = [instr for each in operations for instr in self.of(each)]
+            self._of[operations] = found
         return found
-
-    @cached_property
-    def _groups(self) -> dict[type[Instr], list[Any]]:
-        return {}
 
     @cached_property
     def attributes(self) -> dict[str, list[ir.Attr]]:

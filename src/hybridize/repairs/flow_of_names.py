@@ -14,6 +14,10 @@ from hybridize.source.syntax import children, walk
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_ODD = (
+    *(ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith, ast.Delete),
+    *(ast.Global, ast.Nonlocal, ast.ClassDef, ast.Import, ast.ImportFrom),
+)
 
 
 def used_later(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt], names: set[str]) -> list[str]:
@@ -107,8 +111,7 @@ def forbidden(block: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 def _forbidden(node: ast.AST, loops: int) -> Iterator[ast.AST]:
     jumps = isinstance(node, (ast.Break, ast.Continue)) and not loops
-    odd = ast.Return | ast.Yield | ast.YieldFrom | ast.Await | ast.AsyncFor | ast.AsyncWith | ast.Delete
-    if jumps or isinstance(node, (odd, ast.Global, ast.Nonlocal, ast.ClassDef, ast.Import, ast.ImportFrom)):
+    if jumps or isinstance(node, _ODD):
         yield node
     if isinstance(node, ast.Name) and node.id in ("super", "locals", "vars", "eval", "exec", "globals", "__class__"):
         yield node

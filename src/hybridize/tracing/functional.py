@@ -7,6 +7,7 @@ from typing import Final
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Container, Inst, Lib, LibInst, Lit, Prim, Tensor, Tup, Value
+from hybridize.domain.session import cached
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.guards import guarded, parts
 from hybridize.facts.origins import called_at, calls_to
@@ -16,6 +17,7 @@ from hybridize.library import registry
 from hybridize.library.dialect import LAYERS
 from hybridize.program import ir
 from hybridize.program.index import index_of
+from hybridize.program.ir import Code
 from hybridize.program.operands import arguments
 from hybridize.records import dataclass
 from hybridize.tracing.creation import is_built_late
@@ -214,8 +216,9 @@ def _builds_on(view: FrameView) -> int:
     if view.frame not in known:
         known[view.frame] = 0  # of a recursive call
         mask = 0
+        made_for = _made_for(view.code)
         for instr in index_of(view.code).of(ir.Call):
-            if _is_built(view, instr):
+            if instr in made_for and _is_built(view, made_for[instr]):
                 for slot in arguments(instr):
                     mask |= view.mask(slot)
             for callee in called_at(view.frame, instr.position, DIRECT):
@@ -228,9 +231,16 @@ def _builds_on(view: FrameView) -> int:
 
 def _builds(view: FrameView) -> bool:
     """Whether a frame itself calls a layer with weights that it makes for this call."""
-    return any(_is_built(view, instr) for instr in index_of(view.code).of(ir.Call))
+    return any(_is_built(view, made) for made in _made_for(view.code).values())
 
 
-def _is_built(view: FrameView, call: ir.Call) -> bool:
-    made = index_of(view.code).source(call.function)
-    return isinstance(made, ir.Call) and is_built_late(view, made.function) and not guarded(view.frame, made.position)
+def _is_built(view: FrameView, made: ir.Call) -> bool:
+    return is_built_late(view, made.function) and not guarded(view.frame, made.position)
+
+
+@cached
+def _made_for(code: Code) -> dict[ir.Call, ir.Call]:
+    """The calls of what another call of a function gives, with that one."""
+    index = index_of(code)
+    found = ((call, index.source(call.function)) for call in index.of(ir.Call))
+    return {call: made for call, made in found if isinstance(made, ir.Call)}

@@ -170,9 +170,10 @@ class Lifetimes:
         return calls / made if made > FEW and calls else inf
 
     def is_short(self, tally: _Tally) -> bool:
-        """Whether so many objects are made for the calls that no trace pays."""
-        if tally.objects & self.kept or self._others_make(tally.objects):
-            return False
+        """Whether so many objects are made for the calls that no trace pays; not where others may keep or make them."""
+        return self._is_short(tally) and not (self._others_make(tally.objects) or tally.objects & self.kept)
+
+    def _is_short(self, tally: _Tally) -> bool:
         calls, made = self._ratio(tally, self.closed)
         if made > FEW and calls < PAYS * made:
             # Several programs may make and call their own, by the same functions.

@@ -113,8 +113,14 @@ def _looks(view: FrameView, saves: bool) -> Iterator[tuple[set[_Seen], Evidence]
     for name in index.attributes.keys() & _LOST:
         for instr in index.attributes[name]:
             yield _codes(_held_there(view, instr.owner), 0), site(view, instr, f"reads its `{name}`")
+    known = view.project.shared("names that look", dict[Value, tuple[str, ...]])
     for call in index.of(ir.Call):
-        for name in view.names(call.function):
+        callee = view.value(call.function)
+        names = known.get(callee)
+        if names is None:
+            every = view.names(call.function)
+            names = known[callee] = tuple(n for n in every if n in _LOOKING or (saves and n.startswith("keras.")))
+        for name in names:
             if name in _LOOKING:
                 yield from _asked(view, call, name)
             if saves and name.startswith("keras."):

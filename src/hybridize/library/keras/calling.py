@@ -25,14 +25,19 @@ _DEPTH: Final = 4
 def is_symbolic(call: Call, value: Value) -> bool:
     """Whether a value holds Keras symbolic tensors, in a structure or not.
 
-    Level by level, and each container once: a project's lists of lists reach one another by many ways.
+    Level by level, and each container and value once: a project's lists of lists reach one another by many ways.
     """
     seen: set[Container | Tup] = set()
+    known: set[Value] = set()
     level = [value]
     for depth in range(_DEPTH + 1):
         deeper: list[Value] = []
         while level:
-            for obj in level.pop():
+            some = level.pop()
+            if some in known:
+                continue
+            known.add(some)
+            for obj in some:
                 if isinstance(obj, Tensor):
                     if obj.kind == SYMBOLIC:
                         return True
