@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from hybridize.domain.calls import DIRECT, NOT_TRACED
+from hybridize.domain.calls import DIRECT, NOT_TRACED, How
 from hybridize.domain.objects import Container, Inst, LibInst, Lit, Obj, Stream, Tup, Value
 from hybridize.facts.callgraph import extent
 from hybridize.facts.extents import Having
 from hybridize.facts.guards import guarded
 from hybridize.facts.model import Evidence, FunctionKind
-from hybridize.facts.origins import definitions, passed_slots
+from hybridize.facts.origins import definitions, edges_to, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.tracing.alternatives import together
-from hybridize.tracing.building import is_built, owns_weights
+from hybridize.tracing.building import is_built
+from hybridize.tracing.built import is_lazy
 from hybridize.tracing.certain import passed_by_place
 from hybridize.tracing.creation import builds_weights, makes_variables
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
+
+#: So many places are followed up to modules.
+_PLACES: Final = 200
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -52,7 +57,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 def _is_lazy(project: ProjectView, obj: Obj) -> bool:
     if not isinstance(obj, (Inst, LibInst)) or is_built(project, obj):
         return False
-    return owns_weights(project, obj) or (
+    return is_lazy(project, obj) or (
         isinstance(obj, Inst) and builds_weights(project, frozenset({obj.cls})) is not None
     )
 
@@ -71,13 +76,12 @@ def _filling(function: FunctionView, given: set[Inst]) -> set[Inst]:
 
 
 def _holding(function: FunctionView, given: set[Inst]) -> set[Inst]:
-    """Objects of the project, no layers themselves, that have an unbuilt layer in a field which is called in here."""
+    """Objects of the project that have an unbuilt layer in a field which is called in here."""
     project = function.project
     holders: dict[Obj, set[Inst]] = {}
     for obj in given:
-        if not project.is_layer(obj):
-            for held in {o for cell in list(obj.fields.values()) for o in cell.value if _is_lazy(project, o)}:
-                holders.setdefault(held, set()).add(obj)
+        for held in {o for cell in list(obj.fields.values()) for o in cell.value if _is_lazy(project, o)}:
+            holders.setdefault(held, set()).add(obj)
     # What they share, the first trace builds for all of them.
     lazy = {o: some for o, some in holders.items() if len(some) == 1 and not _is_used_outside(function, o)}
     found: set[Inst] = set()
@@ -173,7 +177,7 @@ def _maker(caller: Frame, slot: int) -> Instr | None:
 
 
 def _is_used_outside(function: FunctionView, obj: Obj) -> bool:
-    """Whether a model is called elsewhere too: it may be built by then."""
+    """Whether a model may be called elsewhere before: it is built by then."""
     extents, reached = function.project.extents, function.project.solution.reached
     traced = extents.of_all(function.frames)
     by_program = function.code in reached  # then what nobody calls does not run before
@@ -182,9 +186,34 @@ def _is_used_outside(function: FunctionView, obj: Obj) -> bool:
             if extents.has(traced, frame):
                 continue
             for instr in index_of(frame.code).of(ir.Call):
-                if obj in (frame.vals[instr.function] or ()):
+                if obj in (frame.vals[instr.function] or ()) and not _comes_later(function, frame, instr.position):
                     return True
     return False
+
+
+def _comes_later(function: FunctionView, frame: Frame, position: int) -> bool:
+    """Whether the module that calls a function comes to a place only after that."""
+    calls = _in_modules([(caller, pos) for caller, pos, _ in function.called_by()])
+    places = _in_modules([(frame, position)])
+    return bool(calls) and bool(places) and len({m for m, _ in calls | places}) == 1 and max(calls)[1] < min(places)[1]
+
+
+def _in_modules(places: list[tuple[Frame, int]]) -> set[tuple[str, int]]:
+    """Where the code at the top of modules (path, position) comes to some places; nothing where others may do so."""
+    found: set[tuple[str, int]] = set()
+    todo, seen = list(places), set(places)
+    while todo:
+        frame, position = todo.pop()
+        if frame.code.is_module:
+            found.add((frame.code.path, position))
+            continue
+        above = list(edges_to(frame))
+        if not above or any(how is How.ROOT for _, _, how in above) or len(seen) > _PLACES:
+            return set()
+        new = [(caller, pos) for caller, pos, _ in above if (caller, pos) not in seen]
+        seen.update(new)
+        todo += new
+    return found
 
 
 RULE = Rule(
@@ -199,6 +228,21 @@ first trace: for a second model TensorFlow raises. Build the models before (`mod
 call), or make a hybrid function for each.""",
     root=scan,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+models = [tf.keras.layers.Dense(3) for _ in range(2)]
+def target(model, x):
+    return model(x)
+def evaluate(x):  # comes after the training
+    return sum(model(x) for model in models)
+for i in range(2):
+    r = target(models[i], tf.ones((2, 4)))
+r2 = evaluate(tf.ones((2, 4)))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf
