@@ -21,7 +21,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Block, Code, Instr
 from hybridize.program.operands import arguments, written
-from hybridize.records import dataclass, field
+from hybridize.records import dataclass
 
 #: Changes that come out the same: state that is made when it is not there yet; a constant that is always the same.
 SET_UP: Final = "set up "
@@ -49,8 +49,6 @@ class Region:
     code: Block
     test: int = -1
     instead: tuple[Block, ...] = ()
-    answers: dict[Frame, bool] = field(default_factory=dict)  # of `_sets_what_it_tests`
-    tidy: dict[Frame, bool] = field(default_factory=dict)  # of `_leaves_only_state`
 
     @cached_property
     def block(self) -> list[Instr]:
@@ -270,14 +268,11 @@ def _named(code: Code, call: ir.Call) -> Iterator[str]:
                 yield obj.const
 
 
+@solved
 def _sets_what_it_tests(frame: Frame, region: Region) -> bool:
     if not region.tested:
         return False
-    found = region.answers.get(frame)
-    if found is None:
-        found = bool(region.tested & _SET_UP) or not region.tested.isdisjoint(_writes(frame, region))
-        region.answers[frame] = found
-    return found
+    return bool(region.tested & _SET_UP) or not region.tested.isdisjoint(_writes(frame, region))
 
 
 def _writes(frame: Frame, region: Region) -> set[str]:
@@ -321,14 +316,6 @@ def _named_by(code: Code, block: list[Instr]) -> Iterator[str]:
                 yield from _named(code, instr)
 
 
-def _leaves_only_state(frame: Frame, region: Region) -> bool:
-    """Whether nothing computed in a region is used after it but objects that it also stores."""
-    found = region.tidy.get(frame)
-    if found is None:
-        found = region.tidy[frame] = _is_tidy(frame, region)
-    return found
-
-
 def _is_state(code: Code, region: Region, slot: int) -> bool:
     """Whether what is returned is read from the state that the region sets, and what later calls return, too."""
     name = _name_read(code, slot)
@@ -349,7 +336,9 @@ _FOLLOWED: Final = (ir.Copy, ir.Unary, ir.BoolOp, ir.Compare)
 _NONE: Final[Value] = frozenset({NONE})
 
 
-def _is_tidy(frame: Frame, region: Region) -> bool:
+@solved
+def _leaves_only_state(frame: Frame, region: Region) -> bool:
+    """Whether nothing computed in a region is used after it but objects that it also stores."""
     kept = {slot for instr in region.block if not isinstance(instr, ir.Call) for slot in _put(instr)}
     for instr in region.block:
         if not isinstance(instr, ir.Return) or _is_object(frame.vals[instr.value] or _NO_VALUE):
