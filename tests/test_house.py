@@ -19,7 +19,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
-    "command", ['pip install -e ".[dev]"', "hybridize check examples/image_classifier", "pytest -q -n 3"]
+    "command", ['pip install -e ".[dev]"', "hybridize check examples/image_classifier", "pytest -q -n 2"]
 )
 def test_ci_runs_the_commands_of_the_readme(command: str) -> None:
     assert f"{command}\n" in README
