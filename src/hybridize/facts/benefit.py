@@ -29,6 +29,7 @@ from hybridize.records import dataclass, field, replace
 
 #: Calls that are no part of what a function computes: set-up, or Python that a host runs.
 SKIPPED: Final = SETS_UP | BY_OTHERS
+_DONE: Final = ANY - SKIPPED
 _MOST: Final = 1e9
 #: What is called and not known computes, for all we know, this share of what is known; that gains nothing.
 _UNKNOWN: Final = 0.3
@@ -366,7 +367,7 @@ class Benefits:
                 if symbolic(frame, instr):
                     for operation in operations(frame, instr, examples):
                         total.add(self._done_by(operation), Often(times, times, times), operation.share)
-        for pos, callee in calls_of(frame, ANY - SKIPPED):
+        for pos, callee in calls_of(frame, _DONE):
             times = often.times * self.counts.runs(frame, pos)
             self._add_symbolic(total, callee, Often(times, times, times), examples, seen)
 

@@ -70,13 +70,14 @@ def _derives(frame: Frame, caller: Frame, position: int, far: int) -> bool:
 
 def _is_part(index: Index, position: int, slots: list[int]) -> bool:
     """Whether some values are computed of what a call gives."""
+    return any(isinstance(m, ir.Call) and m.position == position for _, m in index.upstream(slots, _made_of))
 
-    def computed_of(made: Instr) -> list[int]:
-        if isinstance(made, ir.Call):  # not what it is a method of
-            return [each for each, _ in made.arguments] + [each for _, each in made.keywords]
-        return operands(made) if isinstance(made, _COMPUTED) else []
 
-    return any(isinstance(m, ir.Call) and m.position == position for _, m in index.upstream(slots, computed_of))
+def _made_of(made: Instr) -> list[int]:
+    """What operators, or a call, make a value of; not what the call is a method of."""
+    if isinstance(made, ir.Call):
+        return arguments(made)
+    return operands(made) if isinstance(made, _COMPUTED) else []
 
 
 def gets_gradients(frame: Frame, position: int) -> bool:
@@ -102,7 +103,7 @@ def _minimizes(frame: Frame, position: int) -> bool:
     made = [index.source(call.function) for call in calls]
     if not made or not all(isinstance(each, ir.Attr) and each.name == _MINIMIZE for each in made):
         return False
-    return all(any(slot >= 0 and _holds_trained(frame, slot) for slot in arguments(call)) for call in calls)
+    return all(any(slot >= 0 and _is_of_variables(index, slot) for slot in arguments(call)) for call in calls)
 
 
 def _applies(frame: Frame, index: Index, call: ir.Call) -> bool:
@@ -120,12 +121,7 @@ def _pairs(frame: Frame, made: Instr | None) -> bool:
         return False
     if not any(isinstance(o, Lib) and o.name == "builtins.zip" for o in frame.vals[made.function] or ()):
         return False
-    return any(_holds_trained(frame, slot) for slot, _ in made.arguments)
-
-
-def _holds_trained(frame: Frame, slot: int) -> bool:
-    """Whether a slot holds trainable variables, or a sum of lists of them."""
-    return _is_of_variables(index_of(frame.code), slot)
+    return any(_is_of_variables(index_of(frame.code), slot) for slot, _ in made.arguments)
 
 
 def trained(index: Index, call: ir.Call, slot: int) -> bool:
@@ -161,18 +157,12 @@ def is_assignment(index: Index, call: ir.Call) -> bool:
     return of_itself and _SETTINGS.issuperset(name for name, _ in call.keywords)
 
 
-def _made_of(made: Instr) -> list[int]:
-    """What operators, or a call, make a value of."""
-    if isinstance(made, ir.Call):
-        return [slot for slot in arguments(made) if slot >= 0]
-    return operands(made) if isinstance(made, _COMPUTED) else []
-
-
 def _calls(index: Index, slot: int) -> list[ir.Call]:
     return [use for use in index.uses.get(slot, ()) if isinstance(use, ir.Call) and use.function == slot]
 
 
 def _is_of_variables(index: Index, slot: int) -> bool:
+    """Whether a slot holds trainable variables, or a sum of lists of them."""
     made = index.source(slot)
     if isinstance(made, ir.Binary):
         return _is_of_variables(index, made.left) or _is_of_variables(index, made.right)

@@ -17,6 +17,7 @@ from hybridize.program.ir import Instr
 #: How the names of methods begin that give a variable another value.
 _ASSIGN: Final = ("assign", "scatter_", "batch_scatter_")
 _DEPTH: Final = 3
+_MAKES: Final = BY_CALL | {How.CONSTRUCTION}
 
 
 def acting(frame: Frame, block: Sequence[Instr], depth: int = _DEPTH) -> bool:
@@ -45,7 +46,7 @@ def assigns(frame: Frame, block: Sequence[Instr], depth: int = _DEPTH) -> bool:
         made = known.get(instr.function)
         if isinstance(made, ir.Attr) and str(made.name).startswith(_ASSIGN):
             return True
-        for callee in called_at(frame, instr.position, BY_CALL | {How.CONSTRUCTION}) if depth else ():
+        for callee in called_at(frame, instr.position, _MAKES) if depth else ():
             if callee is not frame and assigns(callee, index_of(callee.code).flat, depth - 1):
                 return True
     return False

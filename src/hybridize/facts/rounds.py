@@ -27,6 +27,7 @@ from hybridize.records import dataclass
 #: So many places are looked at for one state, and so many calls deep.
 _FAR: Final = 300
 _DEEP: Final = 5
+_CALLS: Final = DIRECT | {How.PROTOCOL}
 #: Through so many callers an argument is followed to the loop that passes it.
 _CALLERS: Final = 4
 _SAME: Final = frozenset({"copy", "numpy", "astype", "read_value", "value"})
@@ -163,7 +164,7 @@ class Rounds:
 
     def _called(self, at: _At, index: Index, call: ir.Call) -> list[_At]:
         found: list[_At] = []
-        callees = called_at(at.frame, call.position, DIRECT | {How.PROTOCOL})
+        callees = called_at(at.frame, call.position, _CALLS)
         if len(at.sites) < _DEEP:
             for callee in callees:
                 if not callee.code.is_generator and callee.code.name != "__init__":

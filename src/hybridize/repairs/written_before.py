@@ -19,6 +19,7 @@ from hybridize.source.syntax import walk
 
 WRITES: Final = ("write", "unpack")
 _MOST: Final = 3
+_RUNS: Final = ANY - {How.BUILD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +107,7 @@ class Order:
             return False
         caller, instr = found
         callees = {
-            callee.code
-            for frame in self.bench.frames(caller)
-            for callee in called_at(frame, instr.position, ANY - {How.BUILD})
+            callee.code for frame in self.bench.frames(caller) for callee in called_at(frame, instr.position, _RUNS)
         }
         return bool(callees) and all(self._returns_written(each) for each in callees)
 

@@ -12,7 +12,6 @@ from hybridize.domain.objects import NONE_V, Container, Lit, Prim, Tensor
 from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.words import COMPARISONS, NUMBER_CLASSES, NUMBERS
 from hybridize.facts.model import Evidence
-from hybridize.facts.public import Public
 from hybridize.library.dialect import TENSOR_LIBRARIES
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -68,7 +67,7 @@ def _is_left_to_others(function: FunctionView, calls: list[tuple[FrameView, ir.C
     """Whether all that calls a public function are tests: they show what it accepts, not what is done with results."""
     project = function.project
     tested = all(project.roles.is_test(view.code.path) for view, _, _ in calls)
-    return tested and Public(project.roles).has(function.code)
+    return tested and project.public.has(function.code)
 
 
 def _is_metric_result(function: FunctionView) -> bool:
