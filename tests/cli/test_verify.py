@@ -287,11 +287,13 @@ VERDICTS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VERDICTS)
 def test_verdicts(many: Run, name: str) -> None:
     assert many[name]["verdict"] == VERDICTS[name], json.dumps(many[name], indent=1)
 
 
+@pytest.mark.slow
 def test_the_program_does_what_it_does_without(many: Run, tensorflow_python: str, tmp_path: Path) -> None:
     write(tmp_path, {"main.py": MANY, "pkg/__init__.py": "", "pkg/library.py": LIBRARY})
     plain = subprocess.run(
@@ -304,10 +306,12 @@ def test_the_program_does_what_it_does_without(many: Run, tensorflow_python: str
     ] == lines
 
 
+@pytest.mark.slow
 def test_what_yields_is_watched_and_cannot_be_a_graph(many: Run) -> None:
     assert many["generated"]["verdict"] == "raised"
 
 
+@pytest.mark.slow
 def test_the_report_says_where_and_by_how_much(many: Run) -> None:
     stale = many["stale"]
     assert stale["first_difference"] == 2
@@ -372,6 +376,7 @@ PROJECT = {
 }
 
 
+@pytest.mark.slow
 def test_fix_keeps_what_is_verified(tensorflow_python: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, PROJECT)
     words = ["fix", "--isolated", "--all-safe", str(tmp_path), "--python", tensorflow_python, "--output-format", "json"]
@@ -392,6 +397,7 @@ def test_fix_keeps_what_is_verified(tensorflow_python: str, tmp_path: Path, capf
     assert code == (1 if others else 0)
 
 
+@pytest.mark.slow
 def test_tests_and_a_text_report(tensorflow_python: str, tmp_path: Path) -> None:
     write(tmp_path, PROJECT)
     done = subprocess.run(
@@ -475,6 +481,7 @@ def test_usage(words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.
     assert said in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_fix_runs_what_repairs_make(
     tensorflow_python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -83,13 +83,17 @@ def _say(answers: Any, what: object) -> None:
 
 
 def _outcomes(request: dict[str, Any]) -> list[Outcome]:
-    """For each pair of jobs what the second does otherwise; a third run, of the first job, tells noise from effect."""
+    """For each pair of jobs what the second does otherwise; a third run, of the first job, tells noise from effect.
+
+    No third run tells more where only the second one ended by an exception.
+    """
     pairs = request["pairs"]
     comparison = Comparison(importlib.import_module("numpy"), request["tolerances"])
     runs = _run_all([job for pair in pairs for job in pair], request)
     results = [(runs[2 * i], _at_original_line(runs[2 * i + 1], *pair)) for i, pair in enumerate(pairs)]
     found = [outcome(comparison, *both) for both in results]
-    unsure = [i for i, o in enumerate(found) if o.kind in (Kind.DIFFERS, Kind.RAISES)]
+    ended = [not eager.get("error") and bool(hybrid.get("error")) for eager, hybrid in results]
+    unsure = [i for i, o in enumerate(found) if o.kind in (Kind.DIFFERS, Kind.RAISES) and not ended[i]]
     for i, again in zip(unsure, _run_all([pairs[i][0] for i in unsure], request), strict=True):
         found[i] = outcome(comparison, *results[i], again)
     return found

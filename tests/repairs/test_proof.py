@@ -52,6 +52,7 @@ def test_programs_do_the_same(server: ForkServer, tmp_path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
 def test_examples_do_the_same(server: ForkServer, tmp_path: Path) -> None:
     chosen = [
         Case(f"{r.code}-{i}", e.before, r.code, (e.function,) if e.function else (), e.changed, e.output)

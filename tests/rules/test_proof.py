@@ -11,7 +11,7 @@ from harness import ForkServer, Kind, Program
 from hybridize.rules.model import Example, Outcome, Rule
 from hybridize.rules.registry import all_rules
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
 
 KINDS = {Outcome.RAISES: Kind.RAISES, Outcome.DIFFERS: Kind.DIFFERS, Outcome.RETRACES: Kind.RETRACES}
 

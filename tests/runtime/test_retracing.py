@@ -35,6 +35,7 @@ PROGRAMS = {
 EACH = "import runpy, sys\nfor name in sys.argv[1:]:\n    runpy.run_path(name)\n"
 
 
+@pytest.mark.slow
 def test_fewer_traces(tmp_path: Path) -> None:
     head = "import tensorflow as tf\n@tf.function\ndef target(x):\n"
     files = [tmp_path / f"program{i}.py" for i in range(len(PROGRAMS))]
