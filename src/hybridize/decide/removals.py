@@ -1,6 +1,6 @@
 """What a removal costs: a decorator goes only where the estimate says that nothing is lost without the graph.
 
-The same figures decide as for a conversion (`facts.benefit`), read the other way: here what is not known counts for the
+The same figures decide as for a conversion (`facts.benefit`), read the other way: what is not known counts for the
 graph. A function that is called with new Python values is traced each time; where that is certain it counts against
 the graph what tracing takes.
 """

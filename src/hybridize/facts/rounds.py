@@ -1,6 +1,6 @@
 """What comes round longer: state that a call gives back, or a field keeps, and the next call gets with more in it.
 
-`facts.growing` sees a loop that lengthens what it passes. Here the lengthening stands inside the function that is
+`facts.growing` sees a loop that lengthens what it passes. Here the lengthening stands in the function that is
 called (`out, cache = step(x, cache)`), in a callee of it, or in whatever writes a field between two calls; in tuples,
 lists and dictionaries each part is followed by itself.
 """

@@ -2,7 +2,7 @@
 
 A field that a constructor takes from its arguments, a constant of a module, an entry of a dictionary of settings: users
 change these, and run what the analysis has pruned. So do callers of a library that pass what no call in it does.
-`tracing.dormant` tells what such code would hold, `rules.breaking` what of it a graph refuses or does otherwise.
+`tracing.dormant` tells what such code would hold, `rules.breaking` what of it a graph refuses or changes.
 """
 
 from __future__ import annotations
