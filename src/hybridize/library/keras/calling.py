@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from hybridize.domain.calls import How
-from hybridize.domain.lattice import join
+from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import BOTTOM, Container, Inst, LibInst, Obj, Tensor, Tup, Value, tensor, tup, unknown
 from hybridize.domain.tensors import DENSE, DYNAMIC, SYMBOLIC, Dim
 from hybridize.library import registry
@@ -52,21 +52,28 @@ def is_symbolic(call: Call, value: Value) -> bool:
     return False
 
 
-def input_shape(call: Call, value: Value, depth: int = 0) -> Value:
-    """The shape that `build` receives."""
-    if depth > 3:
-        return unknown("an input shape").value
-    result = BOTTOM
-    for obj in value:
+def input_shape(call: Call, value: Value) -> Value:
+    """The shape that `build` receives. At each depth a value is asked once: lists of lists reach one another."""
+    known: dict[tuple[Value, int], Value] = {}
+
+    def shape(value: Value, depth: int) -> Value:
+        if depth >= _DEPTH:
+            return unknown("an input shape").value
+        if (value, depth) not in known:
+            found = join_all([of(obj, depth + 1) for obj in value])
+            known[value, depth] = found or unknown("an input shape").value
+        return known[value, depth]
+
+    def of(obj: Obj, depth: int) -> Value:
         if isinstance(obj, Tensor):
-            result = join(result, shape_value(obj.shape))
-        elif isinstance(obj, Tup):
-            result = join(result, tup([input_shape(call, item, depth + 1) for item in obj.items]).value)
-        elif isinstance(obj, Container) and obj.kind == "list":
-            result = join(
-                result, call.list_of(input_shape(call, call.elements(obj.value), depth + 1), "list", "input shapes")
-            )
-    return result or unknown("an input shape").value
+            return shape_value(obj.shape)
+        if isinstance(obj, Tup):
+            return tup([shape(item, depth) for item in obj.items]).value
+        if isinstance(obj, Container) and obj.kind == "list":
+            return call.list_of(shape(call.elements(obj.value), depth), "list", "input shapes")
+        return BOTTOM
+
+    return shape(value, 0)
 
 
 def call_layer(call: Call, how: How = How.KERAS) -> Value:
@@ -75,8 +82,9 @@ def call_layer(call: Call, how: How = How.KERAS) -> Value:
     assert obj is not None
     args = cast_inputs(call, call.args)
     if isinstance(obj, Inst):
-        if args:
-            call.method(obj, "build", input_shape(call, args[0]), how=How.BUILD)
+        build = call.engine.attributes.find_method(call.frame, obj, "build") if args else BOTTOM
+        if build:
+            call.engine.calls.call_value(call.frame, call.pos, build, [input_shape(call, args[0])], {}, How.BUILD)
         found = call.engine.attributes.find_method(call.frame, obj, "call")
         if found:
             return _call_project_layer(call, found, args)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from hybridize.domain.calls import DIRECT, NOT_TRACED, How
 from hybridize.domain.objects import Container, Inst, LibInst, Lit, Obj, Stream, Tup, Value
+from hybridize.domain.session import solved
 from hybridize.facts.callgraph import extent
 from hybridize.facts.extents import Having
 from hybridize.facts.guards import guarded
@@ -181,14 +182,24 @@ def _is_used_outside(function: FunctionView, obj: Obj) -> bool:
     extents, reached = function.project.extents, function.project.solution.reached
     traced = extents.of_all(function.frames)
     by_program = function.code in reached  # then what nobody calls does not run before
-    for code, frames in function.project.solution.frames.items():
-        for frame in frames if code in reached or not by_program else ():
-            if extents.has(traced, frame):
-                continue
-            for instr in index_of(frame.code).of(ir.Call):
-                if obj in (frame.vals[instr.function] or ()) and not _comes_later(function, frame, instr.position):
-                    return True
-    return False
+    return any(
+        (frame.code in reached or not by_program)
+        and not extents.has(traced, frame)
+        and not _comes_later(function, frame, position)
+        for frame, position in _calls_of_objects(function.project).get(obj, ())
+    )
+
+
+@solved
+def _calls_of_objects(project: ProjectView) -> Mapping[Obj, Sequence[tuple[Frame, int]]]:
+    """Where the program calls each object that has a class."""
+    found: dict[Obj, list[tuple[Frame, int]]] = {}
+    for frame in (f for frames in project.solution.frames.values() for f in frames):
+        for instr in index_of(frame.code).of(ir.Call):
+            for obj in frame.vals[instr.function] or ():
+                if isinstance(obj, (Inst, LibInst)):
+                    found.setdefault(obj, []).append((frame, instr.position))
+    return found
 
 
 def _comes_later(function: FunctionView, frame: Frame, position: int) -> bool:
