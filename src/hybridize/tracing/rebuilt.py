@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Class, Container, Func, Inst, Lib, Obj
+from hybridize.domain.session import solved
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -27,6 +28,7 @@ _KEYS: Final[dict[type, str]] = {
 }
 
 
+@solved
 def rebuilt(project: ProjectView, obj: Obj) -> str | None:
     """Why an object cannot be taken apart, or put together again, as a sentence; None where it can."""
     if isinstance(obj, Container) and obj.kind == "dict":

@@ -82,9 +82,8 @@ def call_layer(call: Call, how: How = How.KERAS) -> Value:
     assert obj is not None
     args = cast_inputs(call, call.args)
     if isinstance(obj, Inst):
-        build = call.engine.attributes.find_method(call.frame, obj, "build") if args else BOTTOM
-        if build:
-            call.engine.calls.call_value(call.frame, call.pos, build, [input_shape(call, args[0])], {}, How.BUILD)
+        if args:
+            call.method(obj, "build", input_shape(call, args[0]), how=How.BUILD)
         found = call.engine.attributes.find_method(call.frame, obj, "call")
         if found:
             return _call_project_layer(call, found, args)
