@@ -13,28 +13,22 @@ from hybridize.library.lengths import hold_alike, note_length
 from hybridize.library.operators import SPECIAL, binary, compare, inplace, unary
 from hybridize.library.python.rules import (
     BYTES_V,
-    COMPLEX_V,
     call_back,
     change,
     changes_first,
     constructor,
-    decorator_factory,
     give,
     integer,
-    itself,
     later,
-    listed,
-    methods,
     note_eager_only,
     nothing,
-    number,
     opaque,
     same,
     table,
-    text,
     truth,
     varying,
 )
+from hybridize.library.python.stubs import read
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 _FLOATS: Final = (
@@ -240,55 +234,20 @@ _GENERATOR: Final = ClassSpec(
         "__init__": constructor("x"),
     },
 )
-_DECIMAL: Final = ClassSpec(
-    methods={
-        **methods("quantize normalize sqrt exp ln log10 copy_abs", itself),
-        **methods("is_nan is_zero is_finite", truth),
-        **methods("as_tuple as_integer_ratio", give(tup([INT_V, INT_V]).value)),
-        **methods("limit_denominator", itself),
-    },
-    properties={"numerator": integer, "denominator": integer},
-)
 
+_FUNCTIONS, _CLASSES = read("numbers", globals())
 FUNCTIONS: Final[dict[str, Spec]] = {
+    **_FUNCTIONS,
     **{f"math.{name}": Spec(_math("float")) for name in _FLOATS.split()},
     **{f"math.{name}": Spec(_math("int")) for name in _INTEGERS.split()},
-    **table("math", "isnan isinf isfinite isclose", truth),
-    "math.prod": Spec(_prod),
-    "math.frexp": Spec(give(tup([FLOAT_V, INT_V]).value)),
-    "math.modf": Spec(give(tup([FLOAT_V, FLOAT_V]).value)),
-    **table(
-        "cmath", "sqrt exp log log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh rect", give(COMPLEX_V)
-    ),
-    **table("cmath", "isnan isinf isfinite isclose", truth),
-    **table("cmath", "phase", number),
-    "cmath.polar": Spec(give(tup([FLOAT_V, FLOAT_V]).value)),
-    **table("statistics", "mean fmean geometric_mean harmonic_mean median median_low median_high", _prod),
-    **table("statistics", "stdev pstdev variance pvariance covariance correlation median_grouped", number),
-    **table("statistics", "quantiles", listed(FLOAT_V)),
     "statistics.mode": Spec(lambda call: call.elements(call.arg(0))),
     "statistics.multimode": Spec(lambda call: call.list_of(call.elements(call.arg(0)), "list", "modes")),
-    "statistics.linear_regression": Spec(give(tup([FLOAT_V, FLOAT_V], "tuple", ("slope", "intercept")).value)),
     **{name: Spec(rule) for name, rule in _OPERATORS.items()},
     **{f"random.{name}": Spec(rule, effects=("random",)) for name, rule in _DRAWS.items() if name != "getstate"},
-    "random.getstate": Spec(opaque),
-    **table("secrets", "token_hex token_urlsafe", text, "random"),
-    **table("secrets", "token_bytes", give(BYTES_V), "random"),
     **table("secrets", "randbelow randbits", give(prim("int", True).value), "random"),
-    "secrets.choice": Spec(_element, effects=("random",)),
-    "secrets.compare_digest": Spec(truth),
-    **table("decimal", "getcontext localcontext", opaque, "state"),
-    **table("decimal", "setcontext", nothing, "state"),
-    "numbers.Number.register": Spec(decorator_factory, effects=("state",)),
 }
 CLASSES: Final[dict[str, ClassSpec]] = {
+    **_CLASSES,
     "random.Random": _GENERATOR,
     "random.SystemRandom": ClassSpec(methods={n: Spec(r, effects=("random",)) for n, r in _DRAWS.items()}),
-    "decimal.Decimal": _DECIMAL,
-    "fractions.Fraction": _DECIMAL,
-    **{f"numbers.{name}": ClassSpec() for name in ("Number", "Complex", "Real", "Rational", "Integral")},
-    "statistics.NormalDist": ClassSpec(
-        methods={**methods("pdf cdf inv_cdf zscore overlap", number), **methods("samples", listed(FLOAT_V), "random")},
-        properties={"mean": number, "stdev": number, "variance": number},
-    ),
 }

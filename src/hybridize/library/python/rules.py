@@ -86,6 +86,11 @@ def iterator_of(call: Call, element: Value, tag: str = "iterator") -> Value:
     return call.list_of(element, "iterator", tag)
 
 
+def iterates(element: Value) -> Rule:
+    """A rule that gives a fresh one-shot iterator over such elements."""
+    return lambda call: iterator_of(call, element)
+
+
 def instance(cls: str, **fields: Value) -> Rule:
     """A rule that gives an instance of a library class."""
 
