@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hybridize.domain.objects import INT_V, NONE_V, STR_V, Value
-from hybridize.library.python import stubs
+from hybridize.library import stubs
 from hybridize.library.spec import Call, ClassSpec, Spec
 
 LINES = """
@@ -24,11 +24,13 @@ class shop.Basket Bag(shop.Box) !io
     parameters size colour
     add -> None !mutate
     new() -> _made
-    () -> str
+    () => str
     .total -> int
 class shop.Sack
     like shop.Basket
     add -> int !mutate
+[north south]
+class .Bank Shop(shop.Box)
 """
 
 
@@ -62,6 +64,11 @@ def test_a_class_has_methods_properties_and_what_making_and_calling_gives(
     assert (basket.bases, basket.parameters, basket.effects) == (("shop.Box",), ("size", "colour"), ("io",))
     assert (list(basket.methods), list(basket.properties), basket.make) == (["add"], ["total"], _made)
     assert basket.call is not None
+    assert (basket.call.op, basket.methods["add"].op) == (True, False)
+
+
+def test_a_class_may_be_of_all_packages_of_its_section(read: tuple[dict[str, Spec], dict[str, ClassSpec]]) -> None:
+    assert {"north.Bank", "south.Bank", "north.Shop", "south.Shop"} <= read[1].keys()
 
 
 def test_a_class_like_another_has_its_rows_unless_it_says_otherwise(

@@ -37,8 +37,8 @@ from hybridize.library.python.rules import (
     recall,
     remember,
 )
-from hybridize.library.python.stubs import read
 from hybridize.library.spec import Call, Rule, Spec
+from hybridize.library.stubs import read
 
 # Starting programs ----------------------------------------------------------------------------------------------------
 

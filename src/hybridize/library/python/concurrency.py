@@ -23,8 +23,8 @@ from hybridize.library.python.rules import (
     truth,
     unpacked,
 )
-from hybridize.library.python.stubs import read
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.stubs import read
 
 _THREAD: Final = ("group", "target", "name", "args", "kwargs")
 _TIMER: Final = ("interval", "target", "args", "kwargs")

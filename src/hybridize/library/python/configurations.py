@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hybridize.domain.objects import Value
-from hybridize.library.python.stubs import read
 from hybridize.library.spec import SOURCE, Call
+from hybridize.library.stubs import read
 
 
 def _section(call: Call) -> Value:

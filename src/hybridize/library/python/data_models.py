@@ -7,8 +7,8 @@ from typing import Final
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOOL_V, BOTTOM, INT_V, NONE_V, STR_V, LibInst, Lit, Prim, Value, tup
 from hybridize.library.python.rules import SCALAR_V, call_back, functions_in, instance, iterator_of, table
-from hybridize.library.python.stubs import read
 from hybridize.library.spec import Call, Rule, Spec
+from hybridize.library.stubs import read
 
 _FRAME: Final = "pandas.DataFrame"
 _SERIES: Final = "pandas.Series"

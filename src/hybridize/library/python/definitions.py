@@ -46,8 +46,8 @@ from hybridize.library.python.rules import (
     same,
     table,
 )
-from hybridize.library.python.stubs import read
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.stubs import read
 
 #: Packages whose data classes TensorFlow takes apart and makes again, as it does tuples.
 _ATTRS: Final = ("attr.", "attrs.")

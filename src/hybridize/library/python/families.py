@@ -12,7 +12,7 @@ from typing import Final
 
 from hybridize.domain.objects import FLOAT_V, NONE_V, unknown
 from hybridize.library.python.gaussian import MODEL
-from hybridize.library.python.probability import KERNEL, LIKELIHOOD, computes
+from hybridize.library.python.probability import CLASSES, computes
 from hybridize.library.python.rules import (
     ARRAY_V,
     SCALAR_V,
@@ -96,8 +96,8 @@ _FUNCTIONS: Final[dict[str, Spec]] = {
 #: Packages whose classes hold no state of the world: making one and calling its methods changes at most the object.
 _CLASSES: Final[dict[str, ClassSpec]] = {
     "gpflow.models.": MODEL,
-    "gpflow.likelihoods.": LIKELIHOOD,
-    "gpflow.kernels.": KERNEL,
+    "gpflow.likelihoods.": CLASSES["gpflow.likelihoods.Likelihood"],
+    "gpflow.kernels.": CLASSES["gpflow.kernels.Kernel"],
     "gpflow.mean_functions.": ClassSpec(bases=("tf.Module",), methods=methods("__call__", computes)),
     "gpflow.inducing_variables.": ClassSpec(bases=("tf.Module",)),
     "tensorflow_probability.": ClassSpec(),

@@ -8,8 +8,8 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import INT_V, NONE_V, Value, prim, stream, tensor, tup
 from hybridize.domain.tensors import NDARRAY, UNRESOLVED
 from hybridize.library.python.rules import ARRAY_V, call_back, change, instance, iterator_of
-from hybridize.library.python.stubs import read
 from hybridize.library.spec import Call, Rule, Spec
+from hybridize.library.stubs import read
 
 _COLOR_IMAGE: Final = tensor(NDARRAY, "uint8", (UNRESOLVED, UNRESOLVED, 3)).value
 _GRAY_IMAGE: Final = tensor(NDARRAY, "uint8", (UNRESOLVED, UNRESOLVED)).value

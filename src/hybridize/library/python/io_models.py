@@ -42,8 +42,8 @@ from hybridize.library.python.rules import (
     text_dict,
     truth,
 )
-from hybridize.library.python.stubs import read
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.stubs import read
 
 _TEXT_OR_BYTES: Final = join(STR_V, BYTES_V)
 _FILE: Final = "io.TextIOWrapper"

@@ -8,8 +8,8 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, NONE_V, Lit, Tensor, Value, stream, tensor, tup, unknown
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY
 from hybridize.library.python.rules import instance
-from hybridize.library.python.stubs import read
 from hybridize.library.spec import Call, Rule
+from hybridize.library.stubs import read
 from hybridize.regex import regex
 
 TENSOR_V: Final = tensor(DENSE).value

@@ -28,8 +28,8 @@ from hybridize.library.python.rules import (
     truth,
     varying,
 )
-from hybridize.library.python.stubs import read
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.stubs import read
 
 _FLOATS: Final = (
     "sqrt exp log log2 log10 log1p expm1 sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh degrees "

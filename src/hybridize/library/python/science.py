@@ -23,8 +23,8 @@ from hybridize.library.python.rules import (
     table,
     text_dict,
 )
-from hybridize.library.python.stubs import read
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.stubs import read
 
 _ARRAY_OR_FLOAT: Final = join(ARRAY_V, FLOAT_V)
 _arrays: Final = give(tup([ARRAY_V, ARRAY_V]).value)

@@ -35,8 +35,8 @@ from hybridize.library.python.rules import (
     table,
     text,
 )
-from hybridize.library.python.stubs import read
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.stubs import read
 
 # Time ----------------------------------------------------------------------------------------------------------------
 

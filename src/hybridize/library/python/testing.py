@@ -7,8 +7,8 @@ from typing import Final
 from hybridize.domain.cases import Cases
 from hybridize.domain.objects import BOTTOM, NONE_V, Tup, Value, literal, tup, unknown
 from hybridize.library.python.rules import call_back, functions_in, instance, later, opaque, table
-from hybridize.library.python.stubs import read
 from hybridize.library.spec import Call, Rule, Spec
+from hybridize.library.stubs import read
 
 
 def _raises(call: Call) -> Value:

@@ -18,8 +18,8 @@ from hybridize.library.python.rules import (
     text,
     text_dict,
 )
-from hybridize.library.python.stubs import read
 from hybridize.library.spec import Call, ClassSpec, Spec
+from hybridize.library.stubs import read
 
 _GROUP: Final = join(STR_V, NONE_V)
 

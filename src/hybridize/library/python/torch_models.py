@@ -10,8 +10,8 @@ from typing import Final
 from hybridize.domain.calls import How
 from hybridize.domain.objects import BOTTOM, INT_V, Value, stream
 from hybridize.library.python.rules import instance, text_dict
-from hybridize.library.python.stubs import read
 from hybridize.library.spec import Call, Rule
+from hybridize.library.stubs import read
 
 _TENSOR: Final = "torch.Tensor"
 _tensor: Final = instance(_TENSOR)

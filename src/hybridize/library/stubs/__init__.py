@@ -18,9 +18,10 @@ one of two; `tuple[int, str]`, `tuple[int, ...]` and `tuple(total=int, used=int)
 string is a value of which no more is known than these words. The other names are rules: of `rules.py` (`self` is the
 receiver, `first` the first argument), or of the module whose stub it is. Behind `!` stand effects, as `Spec` has them.
 
-A class may have bases, in parentheses, and effects of making one; several names without dots are of one package.
-`.name` is a property, `new()` what making one gives, `()` what calling one gives, `parameters` and `fixed` are lists of
-words, as `ClassSpec` has them, and `like` names a class above whose rows it has, too.
+A class may have bases, in parentheses, and effects of making one. Of several names the package is that of the first,
+and where that begins with a dot they are below those of the section. `.name` is a property, `new()` what making one
+gives, `()` what calling one gives, `parameters` and `fixed` are lists of words, as `ClassSpec` has them, and `like`
+names a class above whose rows it has, too. `=>` in place of `->` is of what computes on tensors (`op`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOOL_V, BOTTOM, FLOAT_V, INT_V, NONE_V, STR_V, Value, stream, tup, unknown
+from hybridize.domain.objects import BOOL_V, BOTTOM, FLOAT_V, INT_V, NONE_V, STR_V, Value, stream, tensor, tup, unknown
+from hybridize.domain.tensors import DENSE, VARIABLE
 from hybridize.library.python import rules
 from hybridize.library.spec import ClassSpec, Rule, Spec
 
@@ -46,6 +48,8 @@ _VALUES: Final[Mapping[str, Value]] = {
     "bytes": rules.BYTES_V,
     "complex": rules.COMPLEX_V,
     "Array": rules.ARRAY_V,
+    "Tensor": tensor(DENSE).value,
+    "Variable": tensor(VARIABLE).value,
     "Scalar": rules.SCALAR_V,
     "Never": BOTTOM,
 }
@@ -77,7 +81,9 @@ def read(name: str, own: Mapping[str, Any]) -> tuple[dict[str, Spec], dict[str, 
                     functions |= {prefix + each: spec for prefix in prefixes for each in names}
             else:
                 names, made = reader.class_of(line, rows, classes)
-                classes |= dict.fromkeys(names, made)
+                for name in names:
+                    full = [p + name[1:] for p in prefixes] if name[0] == "." else [name]
+                    classes |= dict.fromkeys(full, made)
         except (KeyError, SyntaxError, ValueError) as error:
             raise ValueError(f"{name}.stub, below {line!r}: {error!r}") from error
     return functions, classes
@@ -106,9 +112,10 @@ class _Reader:
 
     def row(self, text: str) -> tuple[list[str], Spec]:
         """The names of a row, and the model that they have."""
-        names, _, rest = text.partition(" -> ")
+        is_op = " => " in text
+        names, _, rest = text.partition(" => " if is_op else " -> ")
         result, *effects = rest.split(" !")
-        return names.split(), Spec(self._rule(result), effects=tuple(effects))
+        return names.split(), Spec(self._rule(result), is_op, tuple(effects))
 
     def class_of(self, line: str, rows: list[str], known: Mapping[str, ClassSpec]) -> tuple[list[str], ClassSpec]:
         """The names of a class, and its model; `known` are those above it."""
@@ -118,7 +125,7 @@ class _Reader:
         methods: dict[str, Spec] = {}
         properties: dict[str, Rule] = {}
         for row in rows:
-            if "->" not in row:
+            if ">" not in row:
                 word, *listed = row.split()
                 if word == "like":
                     methods |= known[listed[0]].methods
