@@ -7,7 +7,7 @@ instance does and what calling one does. Rules are shared by groups of functions
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from hybridize.domain.calls import How
@@ -148,6 +148,13 @@ class Call:
         made = self.new(kind, tag)
         self.engine.cells.lose_exactness(made)
         self.engine.cells.write(self.frame, made.rest_cell(), element, self.pos)
+        return made.value
+
+    def listed(self, values: Iterable[Value], tag: str = "list") -> Value:
+        """A fresh list of just these values."""
+        made = self.new("list", tag)
+        for i, value in enumerate(values):
+            self.write(made.cell(i), value)
         return made.value
 
     def read(self, cell: Cell) -> Value:

@@ -278,10 +278,7 @@ def _recurrent_convolution(rank: int) -> Callable[[LayerCall], Value]:
         if not state:
             return output
         last = it.result(dtype, (shape[0], *inner))
-        made = it.call.new("list", "states")
-        for i, value in enumerate((output, last, last)):
-            it.call.write(made.cell(i), value)
-        return made.value
+        return it.call.listed((output, last, last), "states")
 
     return states
 

@@ -135,12 +135,9 @@ def _split(a: Args) -> Value:
     at = axis_of(x.rank, a.integer("axis", default=0))
     size = x.known[at]
     part = a.result(_steady(x), replaced(x.known, at, size // count if size >= 0 else blurred(size)))
-    made = a.call.new("list", "parts")
-    for i in range(count if count <= 32 else 0):
-        a.call.write(made.cell(i), part)
     if count > 32:
         raise Unsure
-    return made.value
+    return a.call.listed([part] * count, "parts")
 
 
 def _top_k(a: Args) -> Value:

@@ -179,10 +179,7 @@ def _listed(call: Call, which: tuple[str, ...], kind: str) -> Value:
     if not found or not search.exact or len(found) > _MOST_LISTED:
         return call.list_of(join_all(found) or tensor(kind).value, "list", "weights")
     # The content names the list: one that is not whole yet must not be mixed with that which it becomes.
-    made = call.new("list", "weights " + " ".join(map(show, found)))
-    for i, value in enumerate(found):
-        call.write(made.cell(i), value)
-    return made.value
+    return call.listed(found, "weights " + " ".join(map(show, found)))
 
 
 def tracked_weights(call: Call) -> Value:
@@ -220,10 +217,7 @@ def direct_layers(call: Call) -> Value:
     if not exact or len(found) > _MOST_LISTED:
         return call.list_of(join_all([o.value for o in found]), "list", "layers")
     # Named by its content, as a list of weights is.
-    made = call.new("list", "layers " + " ".join(f"{o.site[1]}.{o.frame}" for o in found))
-    for place, layer in enumerate(found):
-        call.write(made.cell(place), layer.value)
-    return made.value
+    return call.listed([o.value for o in found], "layers " + " ".join(f"{o.site[1]}.{o.frame}" for o in found))
 
 
 def _direct(call: Call, frame: Any) -> tuple[list[Inst | LibInst], bool]:

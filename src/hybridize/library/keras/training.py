@@ -35,7 +35,7 @@ from hybridize.library.keras.losses import seen_dtype, updated
 from hybridize.library.keras.modes import takes_training
 from hybridize.library.keras.running import STEP_OF, TRAINS
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
-from hybridize.library.structures import once
+from hybridize.library.structures import each_part, once
 
 _SCALAR: Final = tensor(DENSE, "float32", ()).value
 
@@ -133,17 +133,7 @@ def _arrays_of(call: Call, obj: Tup | Container, examples: Dim, done: dict[Obj, 
     if isinstance(obj, Tup):
         items = [_as_arrays(call, item, examples, done) for item in obj.items]
         return tup(items, obj.kind, obj.names).value
-    made = call.new(obj.kind, "predicted")
-    if not call.is_exact(obj):
-        call.engine.cells.lose_exactness(made)
-        held = frozenset(o for o in call.values(obj) if not isinstance(o, Container))
-        values = _as_arrays(call, held, examples, done)
-        call.write(made.rest_cell(), values)
-    for key, cell in list(obj.fields.items()):
-        held = frozenset(o for o in call.read(cell) if not isinstance(o, Container))
-        array = _as_arrays(call, held, examples, done)
-        call.write(made.cell(key), array)
-    return made.value
+    return each_part(call, obj, "predicted", lambda held: _as_arrays(call, held, examples, done))
 
 
 def _evaluated(call: Call) -> Value:

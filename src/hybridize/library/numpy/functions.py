@@ -13,7 +13,7 @@ from hybridize.library.numpy.promotion import both, combined, divided, floating,
 from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, ValueRule, fixed, sure
 from hybridize.library.shapes import axis_of, broadcast_all, concatenated, product_of, replaced, sum_of
 from hybridize.library.tensorflow.linalg import einsum_shape, tensordot_shape
-from hybridize.library.tensorflow.shaping import listed, meshgrid
+from hybridize.library.tensorflow.shaping import meshgrid
 
 Part = tuple[DtypeRule, ShapeRule]
 
@@ -328,7 +328,7 @@ def _split(axis: int | None) -> ValueRule:
             found = shapes(a)
         except Unsure:
             return a.call.list_of(a.result(x.dtype, None))
-        return listed(a, [a.result(x.dtype, s) for s in found])
+        return a.call.listed([a.result(x.dtype, s) for s in found])
 
     return rule
 

@@ -175,10 +175,7 @@ def _map_structure(call: Call) -> Value:
 def _flatten(call: Call) -> Value:
     ordered = leaves(call, call.arg(0))
     if ordered is not None:
-        made = call.new("list", "flattened")
-        for i, leaf in enumerate(ordered):
-            call.write(made.cell(i), leaf)
-        return made.value
+        return call.listed(ordered, "flattened")
     found = BOTTOM
     todo = list(call.arg(0))
     seen: set[Obj] = set()

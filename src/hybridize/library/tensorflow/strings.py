@@ -9,7 +9,6 @@ from hybridize.domain.tensors import DYNAMIC, RAGGED, Shape
 from hybridize.library.operands import Args, ShapeRule, Unsure, ValueRule, chosen, fixed, group, op, value_rule
 from hybridize.library.shapes import broadcast_all, like, reduced, scalar
 from hybridize.library.spec import Spec
-from hybridize.library.tensorflow.shaping import listed
 
 _STRING: Final = """
     tf.strings.as_string tf.strings.lower tf.strings.upper tf.strings.strip tf.strings.regex_replace
@@ -44,7 +43,7 @@ def _decoded_csv(a: Args) -> Value:
     defaults = a.object("record_defaults")
     if defaults is None:
         raise Unsure
-    return listed(a, [a.result(a.operand(v).dtype, records.shape) for v in a.items_of(defaults)])
+    return a.call.listed([a.result(a.operand(v).dtype, records.shape) for v in a.items_of(defaults)])
 
 
 def _image(dims: int) -> ShapeRule:

@@ -235,10 +235,7 @@ _RAGGED_METHODS: Final = {
 def _as_list(call: Call) -> Value:
     shape = call.receiver
     if isinstance(shape, Tup):
-        made = call.new("list", "as_list")
-        for i, item in enumerate(shape.items):
-            call.write(made.cell(i), item)
-        return made.value
+        return call.listed(shape.items, "as_list")
     return call.list_of(INT_V, "list", "as_list")
 
 
@@ -247,10 +244,7 @@ def _dims(call: Call) -> Value:
     shape, each = call.receiver, call.made("tf.compat.v1.Dimension").value
     if not isinstance(shape, Tup):
         return call.list_of(join(INT_V, each), "list", "dims")
-    made = call.new("list", "dims")
-    for i, item in enumerate(shape.items):
-        call.write(made.cell(i), join(item, each))
-    return made.value
+    return call.listed([join(item, each) for item in shape.items], "dims")
 
 
 def _shape_rank(call: Call) -> Value:
