@@ -12,6 +12,7 @@ from math import prod
 from hybridize.domain.tensors import BATCH, DYNAMIC, UNRESOLVED, Dim, Shape, blurred, is_batch, is_dynamic
 from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import INFER, Args, Impossible, ShapeRule, Unsure
+from hybridize.library.spec import parametrized
 
 Dims = tuple[Dim, ...]
 
@@ -227,21 +228,18 @@ def fits(*dims: Dim) -> ShapeRule:
     return lambda a: dims
 
 
-def reduction(name: str = "", axis: str = "axis", keepdims: str = "keepdims") -> ShapeRule:
+@parametrized
+def reduction(a: Args, name: str = "", axis: str = "axis", keepdims: str = "keepdims") -> Shape:
     """A reduction over axes; unknown axes keep the rank where dims are kept."""
-
-    def rule(a: Args) -> Shape:
-        given = a.tensor(name or a.first)
-        keep = a.flag(keepdims)
-        if given.shape is None and not keep and a.integers(axis) is None:
-            return ()
-        shape = given.known
-        try:
-            axes = a.integers(axis)
-        except Unsure:
-            if keep:
-                return (UNRESOLVED,) * len(shape)
-            raise
-        return reduced(shape, axes, keep)
-
-    return rule
+    given = a.tensor(name or a.first)
+    keep = a.flag(keepdims)
+    if given.shape is None and not keep and a.integers(axis) is None:
+        return ()
+    shape = given.known
+    try:
+        axes = a.integers(axis)
+    except Unsure:
+        if keep:
+            return (UNRESOLVED,) * len(shape)
+        raise
+    return reduced(shape, axes, keep)

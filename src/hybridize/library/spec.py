@@ -8,7 +8,7 @@ instance does and what calling one does. Rules are shared by groups of functions
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
@@ -20,6 +20,16 @@ Rule: TypeAlias = "Callable[[Call], Value]"
 
 #: The field of a library object that is a view of another: that one.
 SOURCE: Final = "$source"
+
+
+P = ParamSpec("P")
+C = TypeVar("C")
+R = TypeVar("R")
+
+
+def parametrized(function: Callable[Concatenate[C, P], R]) -> Callable[P, Callable[[C], R]]:
+    """Makes a rule with parameters a factory of rules: `f(a)` is the rule that gives `f(call, a)` of a call."""
+    return lambda *args, **kwargs: lambda call: function(call, *args, **kwargs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from hybridize.domain.objects import INT_V, NONE, STR_V, Bound, Func, Inst, Valu
 from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Dim, Shape
 from hybridize.library.convert import PYTHON_TF, type_of_value
 from hybridize.library.keras.dense import normal, same
-from hybridize.library.keras.models import LayerShape, layer, layer_value
+from hybridize.library.keras.models import layer, layer_value
 from hybridize.library.keras.settings import LayerCall, Settings, settings_of_receiver
 from hybridize.library.operands import Unsure
-from hybridize.library.spec import Call, ClassSpec, Spec
+from hybridize.library.spec import Call, ClassSpec, Spec, parametrized
 
 
 def _resized(it: LayerCall) -> Shape:
@@ -32,19 +32,17 @@ def _cropped(it: LayerCall) -> Shape:
     return (*shape[:-3], UNRESOLVED, UNRESOLVED, shape[-1])
 
 
-def _vary(height: bool, width: bool) -> LayerShape:
-    def rule(it: LayerCall) -> Shape:
-        shape = it.x.known
-        if len(shape) not in (3, 4):
-            raise Unsure
-        dims: list[Dim] = list(shape)
-        if height:
-            dims[-3] = DYNAMIC
-        if width:
-            dims[-2] = DYNAMIC
-        return tuple(dims)
-
-    return rule
+@parametrized
+def _vary(it: LayerCall, height: bool, width: bool) -> Shape:
+    shape = it.x.known
+    if len(shape) not in (3, 4):
+        raise Unsure
+    dims: list[Dim] = list(shape)
+    if height:
+        dims[-3] = DYNAMIC
+    if width:
+        dims[-2] = DYNAMIC
+    return tuple(dims)
 
 
 def _tokens(it: LayerCall) -> Dim:

@@ -15,7 +15,7 @@ from hybridize.library.keras.models import LayerValue, layer_value
 from hybridize.library.keras.settings import LayerCall, Settings, cast_inputs, entered, layer_class
 from hybridize.library.operands import Impossible, Unsure
 from hybridize.library.shapes import sum_of
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Spec, parametrized
 
 #: How many state tensors a layer or cell has, and how many gates.
 _STATES: Final = {"LSTM": 2, "GRU": 1, "SimpleRNN": 1, "CuDNNLSTM": 2, "CuDNNGRU": 1}
@@ -88,20 +88,18 @@ def _state_size(call: Call, kind: str) -> Value:
     return call.listed([size] * _STATES[kind], "state_size")
 
 
-def _initial_states(kind: str) -> Rule:
-    def rule(call: Call) -> Value:
-        batch: Dim = DYNAMIC
-        # Keras 2 takes inputs, batch size and dtype, Keras 3 the batch size alone.
-        index = 0 if len(call.args) == 1 else 1
-        given = call.kwargs.get("batch_size", BOTTOM) or (call.args[index] if index < len(call.args) else BOTTOM)
-        if given:
-            batch = dim_of(given)
-        state = tensor(DENSE, None, (batch, _units(call))).value
-        if _STATES[kind] == 1:
-            return state
-        return call.listed([state] * _STATES[kind], "states")
-
-    return rule
+@parametrized
+def _initial_states(call: Call, kind: str) -> Value:
+    batch: Dim = DYNAMIC
+    # Keras 2 takes inputs, batch size and dtype, Keras 3 the batch size alone.
+    index = 0 if len(call.args) == 1 else 1
+    given = call.kwargs.get("batch_size", BOTTOM) or (call.args[index] if index < len(call.args) else BOTTOM)
+    if given:
+        batch = dim_of(given)
+    state = tensor(DENSE, None, (batch, _units(call))).value
+    if _STATES[kind] == 1:
+        return state
+    return call.listed([state] * _STATES[kind], "states")
 
 
 # Wrappers ------------------------------------------------------------------------------------------------------------

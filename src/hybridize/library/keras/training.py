@@ -34,7 +34,7 @@ from hybridize.library.keras.core import nothing
 from hybridize.library.keras.losses import seen_dtype, updated
 from hybridize.library.keras.modes import takes_training
 from hybridize.library.keras.running import STEP_OF, TRAINS
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
 from hybridize.library.structures import each_part, once
 
 _SCALAR: Final = tensor(DENSE, "float32", ()).value
@@ -63,33 +63,30 @@ def _is_data(value: Value) -> bool:
     return any(isinstance(o, (Stream, Inst)) for o in value)
 
 
-def _step(step: str, *, training: bool) -> Rule:
+@parametrized
+def _step(call: Call, step: str, *, training: bool) -> Value:
     """`fit` and its relatives: the project's step if it defines one, else `call` on a batch."""
-
-    def rule(call: Call) -> Value:
-        x, y = call.arg(0, "x"), call.arg(1, "y") if step != "predict_step" else BOTTOM
-        batch = batch_of(call, x)
-        if _is_data(x) or not y or y is NONE_V:
-            data = batch
-        else:
-            data = tup([batch, batch_of(call, y)]).value
-        run_callbacks(call)
-        obj = call.receiver
-        if not isinstance(obj, (Inst, LibInst)) or not data:
-            return _history(call)
-        how = run_mode(call)
-        found = call.engine.attributes.find_method(call.frame, obj, step)
-        if found:
-            predicted = call.engine.calls.call_value(call.frame, call.pos, found, [data], {}, how)
-        else:
-            predicted = _default_step(call, data, training, how)
-        if training:
-            _validate(call, obj, how)
-        if step == "predict_step":
-            return _as_arrays(call, predicted, batch_size(call, x), {})
-        return _history(call) if training else _evaluated(call)
-
-    return rule
+    x, y = call.arg(0, "x"), call.arg(1, "y") if step != "predict_step" else BOTTOM
+    batch = batch_of(call, x)
+    if _is_data(x) or not y or y is NONE_V:
+        data = batch
+    else:
+        data = tup([batch, batch_of(call, y)]).value
+    run_callbacks(call)
+    obj = call.receiver
+    if not isinstance(obj, (Inst, LibInst)) or not data:
+        return _history(call)
+    how = run_mode(call)
+    found = call.engine.attributes.find_method(call.frame, obj, step)
+    if found:
+        predicted = call.engine.calls.call_value(call.frame, call.pos, found, [data], {}, how)
+    else:
+        predicted = _default_step(call, data, training, how)
+    if training:
+        _validate(call, obj, how)
+    if step == "predict_step":
+        return _as_arrays(call, predicted, batch_size(call, x), {})
+    return _history(call) if training else _evaluated(call)
 
 
 def _validate(call: Call, obj: Inst | LibInst, how: How) -> None:
@@ -172,16 +169,13 @@ def _predicted(call: Call) -> Value:
     return (_default_step(call, data, False, How.KERAS) if known else BOTTOM) or tensor(DENSE).value
 
 
-def _own_step(training: bool) -> Rule:
+@parametrized
+def _own_step(call: Call, training: bool) -> Value:
     """`super().train_step(data)` and `super().test_step(data)`: the model is called, then losses and metrics are."""
-
-    def rule(call: Call) -> Value:
-        data = call.arg(0, "data")
-        if isinstance(call.receiver, (Inst, LibInst)) and data:
-            _default_step(call, data, training, How.KERAS)
-        return call.list_of(_SCALAR, "dict", "metrics")
-
-    return rule
+    data = call.arg(0, "data")
+    if isinstance(call.receiver, (Inst, LibInst)) and data:
+        _default_step(call, data, training, How.KERAS)
+    return call.list_of(_SCALAR, "dict", "metrics")
 
 
 def _losses(call: Call, truth: Value, predicted: Value, how: How) -> None:

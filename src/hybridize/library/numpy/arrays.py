@@ -12,7 +12,7 @@ from hybridize.library.convert import dtype_of
 from hybridize.library.numpy import core
 from hybridize.library.operands import Args, Impossible, Unsure
 from hybridize.library.shapes import permuted, product_of, reshaped
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
 
 _SCALARS: Final = {"float": "float", "int": "int", "uint": "int", "bool": "bool", "string": "str", "complex": "complex"}
 #: Methods that do what the function of the same name does.
@@ -27,18 +27,13 @@ def _array(call: Call) -> Tensor:
     return call.receiver
 
 
-def as_function(name: str) -> Rule:
+@parametrized
+def as_function(call: Call, name: str) -> Value:
     """A method as the function that takes the array first."""
-
-    def rule(call: Call) -> Value:
-        made = Call(
-            call.engine, call.frame, call.pos, name, [_array(call).value, *call.args], call.kwargs, None, call.rest
-        )
-        found = core.FUNCTIONS[name].rule
-        assert found is not None
-        return found(made)
-
-    return rule
+    made = Call(call.engine, call.frame, call.pos, name, [_array(call).value, *call.args], call.kwargs, None, call.rest)
+    found = core.FUNCTIONS[name].rule
+    assert found is not None
+    return found(made)
 
 
 def _dims(call: Call) -> tuple[int, ...]:

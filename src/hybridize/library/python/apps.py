@@ -37,7 +37,7 @@ from hybridize.library.python.rules import (
     recall,
     remember,
 )
-from hybridize.library.spec import Call, Rule, Spec
+from hybridize.library.spec import Call, Rule, Spec, parametrized
 from hybridize.library.stubs import read
 
 # Starting programs ----------------------------------------------------------------------------------------------------
@@ -66,14 +66,11 @@ def _command(call: Call) -> Value:
     return decorator(call) if functions_in(call.arg(0)) else pass_through()
 
 
-def _flag(kind: Value) -> Rule:
+@parametrized
+def _flag(call: Call, kind: Value) -> Value:
     """`DEFINE_integer(name, default, help)`: also gives a holder whose `value` the flag is."""
-
-    def rule(call: Call) -> Value:
-        default = call.arg(1, "default")
-        return instance("absl.flags.FlagHolder", value=join(kind, default))(call)
-
-    return rule
+    default = call.arg(1, "default")
+    return instance("absl.flags.FlagHolder", value=join(kind, default))(call)
 
 
 def _number(default: Value) -> Value:
@@ -144,12 +141,10 @@ def _mapped(call: Call) -> Value:
 # six, future, past ----------------------------------------------------------------------------------------------------
 
 
-def _method(name: str) -> Rule:
-    def rule(call: Call) -> Value:
-        found = call.engine.attributes.get_attrs(call.frame, call.arg(0), name, call.pos)
-        return call.call(found, *call.args[1:])
-
-    return rule
+@parametrized
+def _method(call: Call, name: str) -> Value:
+    found = call.engine.attributes.get_attrs(call.frame, call.arg(0), name, call.pos)
+    return call.call(found, *call.args[1:])
 
 
 def _builtin(name: str) -> Spec:

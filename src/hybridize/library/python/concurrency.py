@@ -23,7 +23,7 @@ from hybridize.library.python.rules import (
     truth,
     unpacked,
 )
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
 from hybridize.library.stubs import read
 
 _THREAD: Final = ("group", "target", "name", "args", "kwargs")
@@ -81,14 +81,11 @@ def _starmap(call: Call) -> Value:
     return _future(call, made) if call.name.endswith("async") else made
 
 
-def _pool(cls: str) -> Rule:
+@parametrized
+def _pool(call: Call, cls: str) -> Value:
     """A pool; its initializer runs too."""
-
-    def rule(call: Call) -> Value:
-        call_back(call, call.kwargs.get("initializer", NONE_V), *unpacked(call, call.kwargs.get("initargs", BOTTOM)))
-        return instance(cls)(call)
-
-    return rule
+    call_back(call, call.kwargs.get("initializer", NONE_V), *unpacked(call, call.kwargs.get("initargs", BOTTOM)))
+    return instance(cls)(call)
 
 
 def _done(call: Call) -> Value:

@@ -46,7 +46,7 @@ from hybridize.library.python.rules import (
     same,
     table,
 )
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
 from hybridize.library.stubs import read
 
 #: Packages whose data classes TensorFlow takes apart and makes again, as it does tuples.
@@ -219,16 +219,14 @@ class _Copier:
                 engine.heap.set_item_quietly(frame, made, keys, rest, pos)
 
 
-def _copy(depth: int, hook: str) -> Rule:
-    def rule(call: Call) -> Value:
-        result = BOTTOM
-        copier = _Copier(call)
-        for obj in call.arg(0):
-            own = call.method(obj, hook, *([call.new("dict", "memo").value] if depth > 1 else []))
-            result = join(result, own or copier.made.get((obj, depth)) or copier.copied(obj, depth))
-        return result
-
-    return rule
+@parametrized
+def _copy(call: Call, depth: int, hook: str) -> Value:
+    result = BOTTOM
+    copier = _Copier(call)
+    for obj in call.arg(0):
+        own = call.method(obj, hook, *([call.new("dict", "memo").value] if depth > 1 else []))
+        result = join(result, own or copier.made.get((obj, depth)) or copier.copied(obj, depth))
+    return result
 
 
 # Context managers ----------------------------------------------------------------------------------------------------

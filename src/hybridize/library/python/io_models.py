@@ -42,7 +42,7 @@ from hybridize.library.python.rules import (
     text_dict,
     truth,
 )
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
 from hybridize.library.stubs import read
 
 _TEXT_OR_BYTES: Final = join(STR_V, BYTES_V)
@@ -111,13 +111,11 @@ def _unpickled(call: Call) -> Value:
     return opaque(call)
 
 
-def _writer(cls: str) -> Rule:
-    def rule(call: Call) -> Value:
-        made = call.made(cls)
-        call.keep(made, "file", call.arg(0, "f" if cls.endswith("DictWriter") else "csvfile"))
-        return made.value
-
-    return rule
+@parametrized
+def _writer(call: Call, cls: str) -> Value:
+    made = call.made(cls)
+    call.keep(made, "file", call.arg(0, "f" if cls.endswith("DictWriter") else "csvfile"))
+    return made.value
 
 
 def _write_row(call: Call) -> Value:

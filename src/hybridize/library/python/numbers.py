@@ -28,7 +28,7 @@ from hybridize.library.python.rules import (
     truth,
     varying,
 )
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
 from hybridize.library.stubs import read
 
 _FLOATS: Final = (
@@ -44,23 +44,20 @@ _FOLDED: Final = frozenset(
 _BOUND: Final = 1e6
 
 
-def _math(kind: str) -> Rule:
+@parametrized
+def _math(call: Call, kind: str) -> Value:
     """A function of numbers; folded for constants, since dims are often computed so (`int(math.log2(n))`)."""
-
-    def rule(call: Call) -> Value:
-        every = call.every()
-        if note_eager_only(call, every):
-            return prim(kind, True).value
-        name = call.name.rpartition(".")[2]
-        consts = call.constants()
-        if consts and name in _FOLDED and not call.kwargs and not call.rest and all(map(_foldable, consts)):
-            try:
-                return literal(getattr(math, name)(*consts)).value
-            except (ArithmeticError, TypeError, ValueError):
-                return prim(kind).value
-        return prim(kind, varying(call)).value
-
-    return rule
+    every = call.every()
+    if note_eager_only(call, every):
+        return prim(kind, True).value
+    name = call.name.rpartition(".")[2]
+    consts = call.constants()
+    if consts and name in _FOLDED and not call.kwargs and not call.rest and all(map(_foldable, consts)):
+        try:
+            return literal(getattr(math, name)(*consts)).value
+        except (ArithmeticError, TypeError, ValueError):
+            return prim(kind).value
+    return prim(kind, varying(call)).value
 
 
 def _foldable(const: object) -> bool:
@@ -98,14 +95,11 @@ def _unary(op: str) -> Rule:
     return lambda call: unary(call.engine, call.frame, op, call.arg(0), call.pos)
 
 
-def _getter(kind: str) -> Rule:
+@parametrized
+def _getter(call: Call, kind: str) -> Value:
     """`attrgetter("a", "b.c")`, `itemgetter(1)`, `methodcaller("f", x)`: a callable that keeps its arguments."""
-
-    def rule(call: Call) -> Value:
-        options = {f"{i}": value for i, value in enumerate(call.args)}
-        return later(f"operator.{kind}.__call__", {**options, **call.kwargs})
-
-    return rule
+    options = {f"{i}": value for i, value in enumerate(call.args)}
+    return later(f"operator.{kind}.__call__", {**options, **call.kwargs})
 
 
 def _kept(call: Call) -> list[Value]:
@@ -191,18 +185,15 @@ def _element(call: Call) -> Value:
     return call.elements(call.arg(0, "seq"))
 
 
-def _sample(place: int) -> Rule:
+@parametrized
+def _sample(call: Call, place: int) -> Value:
     """A list of as many elements as the argument at a place says."""
-
-    def rule(call: Call) -> Value:
-        made = call.new("list", "sample")
-        hold_alike(call.engine, made)
-        call.write(made.rest_cell(), call.elements(call.arg(0, "population")))
-        size = call.constant(place, "k", None if call.given(place, "k") else 1)
-        note_length(call.engine, made, size if isinstance(size, int) else None)
-        return made.value
-
-    return rule
+    made = call.new("list", "sample")
+    hold_alike(call.engine, made)
+    call.write(made.rest_cell(), call.elements(call.arg(0, "population")))
+    size = call.constant(place, "k", None if call.given(place, "k") else 1)
+    note_length(call.engine, made, size if isinstance(size, int) else None)
+    return made.value
 
 
 def _shuffle(call: Call) -> Value:

@@ -37,7 +37,7 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.domain.tensors import NDARRAY
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
 
 BYTES_V: Final = prim("bytes").value
 COMPLEX_V: Final = prim("complex").value
@@ -91,25 +91,19 @@ def iterates(element: Value) -> Rule:
     return lambda call: iterator_of(call, element)
 
 
-def instance(cls: str, **fields: Value) -> Rule:
+@parametrized
+def instance(call: Call, /, cls: str, **fields: Value) -> Value:
     """A rule that gives an instance of a library class."""
-
-    def rule(call: Call) -> Value:
-        made = call.made(cls)
-        for name, value in fields.items():
-            call.keep(made, name, value)
-        return made.value
-
-    return rule
+    made = call.made(cls)
+    for name, value in fields.items():
+        call.keep(made, name, value)
+    return made.value
 
 
-def kept(name: str, default: Value = BOTTOM) -> Rule:
+@parametrized
+def kept(call: Call, name: str, default: Value = BOTTOM) -> Value:
     """A rule that reads what the receiver keeps under a name."""
-
-    def rule(call: Call) -> Value:
-        return recall(call, name) or default or unknown(f"`{name}` of {call.name}").value
-
-    return rule
+    return recall(call, name) or default or unknown(f"`{name}` of {call.name}").value
 
 
 def recall(call: Call, name: str) -> Value:
@@ -239,14 +233,11 @@ def change(call: Call, value: Value, added: Value = BOTTOM) -> None:
             call.write(obj.rest_cell(), inside)
 
 
-def changes_first(rule: Rule = nothing) -> Rule:
+@parametrized
+def changes_first(call: Call, rule: Rule = nothing) -> Value:
     """A rule of a function that changes its first argument."""
-
-    def changing(call: Call) -> Value:
-        change(call, call.arg(0))
-        return rule(call)
-
-    return changing
+    change(call, call.arg(0))
+    return rule(call)
 
 
 # Data that came from outside -----------------------------------------------------------------------------------------

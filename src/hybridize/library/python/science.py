@@ -23,7 +23,7 @@ from hybridize.library.python.rules import (
     table,
     text_dict,
 )
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
 from hybridize.library.stubs import read
 
 _ARRAY_OR_FLOAT: Final = join(ARRAY_V, FLOAT_V)
@@ -76,17 +76,14 @@ def _shuffled(call: Call) -> Value:
     return parts[0] if len(parts) == 1 else call.list_of(join(BOTTOM, call.every())) if call.rest else tup(parts).value
 
 
-def _called(result: Rule) -> Rule:
+@parametrized
+def _called(call: Call, result: Rule) -> Value:
     """A solver: calls the functions it is given with arrays."""
-
-    def rule(call: Call) -> Value:
-        for value in (*call.args, *call.kwargs.values()):
-            for obj in functions_in(value):
-                count = len(getattr(getattr(obj, "code", None), "params", ())) or 1
-                call_back(call, obj.value, *[_ARRAY_OR_FLOAT] * min(count, 6))
-        return result(call)
-
-    return rule
+    for value in (*call.args, *call.kwargs.values()):
+        for obj in functions_in(value):
+            count = len(getattr(getattr(obj, "code", None), "params", ())) or 1
+            call_back(call, obj.value, *[_ARRAY_OR_FLOAT] * min(count, 6))
+    return result(call)
 
 
 def _fold(call: Call) -> Value:

@@ -12,7 +12,6 @@ from hybridize.library.operands import (
     Args,
     Impossible,
     Unsure,
-    ValueRule,
     agreed,
     common,
     fixed,
@@ -24,19 +23,16 @@ from hybridize.library.operands import (
     value_rule,
 )
 from hybridize.library.shapes import broadcast_all, concatenated, like, reduced, scalar
-from hybridize.library.spec import Spec
+from hybridize.library.spec import Spec, parametrized
 from hybridize.library.tensorflow.shaping import each_of
 
 
-def _sparse(dtype_from: str = "", shape_from: str = "") -> ValueRule:
+@parametrized
+def _sparse(a: Args, dtype_from: str = "", shape_from: str = "") -> Value:
     """A sparse tensor with the dtype and shape of an argument."""
-
-    def rule(a: Args) -> Value:
-        x = a.tensor(dtype_from or a.first)
-        shape = a.tensor(shape_from or dtype_from or a.first).shape
-        return tensor(SPARSE, x.dtype, shape).value
-
-    return rule
+    x = a.tensor(dtype_from or a.first)
+    shape = a.tensor(shape_from or dtype_from or a.first).shape
+    return tensor(SPARSE, x.dtype, shape).value
 
 
 def _sparse_reshape(a: Args) -> Value:

@@ -11,7 +11,6 @@ from hybridize.library.operands import (
     Args,
     Impossible,
     Operand,
-    ShapeRule,
     Unsure,
     agreed,
     common,
@@ -24,7 +23,7 @@ from hybridize.library.operands import (
     value_rule,
 )
 from hybridize.library.shapes import axis_of, either, like, matrix_product, swapped, unsized
-from hybridize.library.spec import Spec
+from hybridize.library.spec import Spec, parametrized
 
 
 def _oriented(x: Operand, *flags: bool) -> tuple[Dim, ...]:
@@ -193,17 +192,14 @@ def _solve(a: Args) -> Shape:
     return (*batch, left[-1], right[-1])
 
 
-def _solved(dim: int) -> ShapeRule:
+@parametrized
+def _solved(a: Args, dim: int) -> Shape:
     """The shape of what solves a matrix for a right-hand side: of its rows one dim is that of the matrix."""
-
-    def rule(a: Args) -> Shape:
-        matrix, rhs = a.tensor("matrix").known, a.tensor("rhs").known
-        batch = broadcast(matrix[:-2], rhs[:-2])
-        if batch is None:
-            raise Unsure
-        return (*batch, matrix[dim], rhs[-1])
-
-    return rule
+    matrix, rhs = a.tensor("matrix").known, a.tensor("rhs").known
+    batch = broadcast(matrix[:-2], rhs[:-2])
+    if batch is None:
+        raise Unsure
+    return (*batch, matrix[dim], rhs[-1])
 
 
 def _rank(a: Args) -> Shape:

@@ -6,23 +6,20 @@ from typing import Final
 
 from hybridize.domain.objects import NONE_V, Value
 from hybridize.domain.tensors import Shape
-from hybridize.library.operands import Args, ShapeRule, Unsure, chosen, common, group, op, same
+from hybridize.library.operands import Args, Unsure, chosen, common, group, op, same
 from hybridize.library.shapes import broadcast_all, like, shaped
-from hybridize.library.spec import Call, Spec
+from hybridize.library.spec import Call, Spec, parametrized
 from hybridize.library.tensorflow.creation import count_of
 
 
-def _with_parameters(*names: str, leading: bool = False) -> ShapeRule:
+@parametrized
+def _with_parameters(a: Args, *names: str, leading: bool = False) -> Shape:
     """The given shape, in front of (`leading`) or broadcast against the parameters' shapes."""
-
-    def rule(a: Args) -> Shape:
-        dims = a.dims("shape")
-        parameters = broadcast_all(a.tensor(n).shape for n in names if a.given(n))
-        if parameters is None:
-            raise Unsure
-        return (*dims, *parameters) if leading else dims
-
-    return rule
+    dims = a.dims("shape")
+    parameters = broadcast_all(a.tensor(n).shape for n in names if a.given(n))
+    if parameters is None:
+        raise Unsure
+    return (*dims, *parameters) if leading else dims
 
 
 def _categorical(a: Args) -> Shape:

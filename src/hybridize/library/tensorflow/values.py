@@ -26,7 +26,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE
 from hybridize.domain.unknowns import Why
 from hybridize.library.convert import SHAPE_KIND, dim_of, shape_of, shape_value
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
 from hybridize.library.tensorflow import ragged
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -116,12 +116,10 @@ def _lists(call: Call) -> Value:
     return call.list_of(unknown("an element of a list made from a tensor", Why.PART).value, "list", "tolist")
 
 
-def _dense(dtype: str | None = None, *, keep: bool = False) -> Rule:
-    def rule(call: Call) -> Value:
-        t = receiver(call)
-        return tensor(DENSE, dtype or (t.dtype if keep else None)).value
-
-    return rule
+@parametrized
+def _dense(call: Call, dtype: str | None = None, *, keep: bool = False) -> Value:
+    t = receiver(call)
+    return tensor(DENSE, dtype or (t.dtype if keep else None)).value
 
 
 def _reference(call: Call) -> Value:
@@ -200,13 +198,11 @@ _VARIABLE_PROPERTIES: Final[dict[str, Rule]] = {
 }
 
 
-def _with_rank(rank: int, dtype: str | None = None) -> Rule:
-    def rule(call: Call) -> Value:
-        t = receiver(call)
-        dims = (DYNAMIC,) * rank
-        return tensor(DENSE, dtype or t.dtype, dims).value
-
-    return rule
+@parametrized
+def _with_rank(call: Call, rank: int, dtype: str | None = None) -> Value:
+    t = receiver(call)
+    dims = (DYNAMIC,) * rank
+    return tensor(DENSE, dtype or t.dtype, dims).value
 
 
 _SPARSE_PROPERTIES: Final[dict[str, Rule]] = {
