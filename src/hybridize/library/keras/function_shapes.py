@@ -18,6 +18,7 @@ from hybridize.library.shapes import (
     reshaped,
     squeezed,
     sum_of,
+    tiled,
     window,
 )
 from hybridize.library.spec import parametrized
@@ -115,14 +116,10 @@ def one_hot_shape(a: Args) -> Shape:
 
 def tile_shape(a: Args) -> Shape:
     """Dims times their counts."""
-    shape = a.tensor("x").known
     times = a.integers("n", "repeats")
     if times is None:
         raise Impossible
-    if len(times) > len(shape):
-        shape = (1,) * (len(times) - len(shape)) + shape
-    times = (1,) * (len(shape) - len(times)) + times
-    return tuple(product_of((d, t)) for d, t in zip(shape, times, strict=True))
+    return tiled(a.tensor("x").known, times)
 
 
 def repeat_elements_shape(a: Args) -> Shape:

@@ -9,7 +9,7 @@ from hybridize.domain.objects import BOTTOM, EVERY, Container, Inst, LibInst, Ob
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.library import registry
 from hybridize.library.keras.settings import Settings, weight_dtype
-from hybridize.library.spec import Call
+from hybridize.library.spec import Call, parametrized
 
 TRAINABLE: Final = ("trainable_variables", "trainable_weights")
 FIXED: Final = ("non_trainable_variables", "non_trainable_weights")
@@ -166,6 +166,7 @@ def _searched(call: Call, frame: Any, which: tuple[str, ...]) -> _Search:
     return search
 
 
+@parametrized
 def _listed(call: Call, which: tuple[str, ...], kind: str) -> Value:
     search = call.engine.cells.shared(
         call.frame, ("weights", call.receiver, which, call.frame.lenient), lambda frame: _searched(call, frame, which)
@@ -182,25 +183,12 @@ def _listed(call: Call, which: tuple[str, ...], kind: str) -> Value:
     return call.listed(found, "weights " + " ".join(map(show, found)))
 
 
-def tracked_weights(call: Call) -> Value:
-    """`model.weights`: the variables that are tracked, in order where it is known."""
-    return _listed(call, OTHER_WEIGHTS, VARIABLE)
-
-
-def trainable_weights(call: Call) -> Value:
-    """`model.trainable_variables`."""
-    return _listed(call, TRAINABLE, VARIABLE)
-
-
-def fixed_weights(call: Call) -> Value:
-    """`model.non_trainable_variables`."""
-    return _listed(call, FIXED, VARIABLE)
-
-
-def weight_arrays(call: Call) -> Value:
-    """`model.get_weights()`."""
-    return _listed(call, OTHER_WEIGHTS, NDARRAY)
-
+#: `model.weights`: the variables that are tracked, in order where it is known; those that are trained, and the others.
+tracked_weights: Final = _listed(OTHER_WEIGHTS, VARIABLE)
+trainable_weights: Final = _listed(TRAINABLE, VARIABLE)
+fixed_weights: Final = _listed(FIXED, VARIABLE)
+#: `model.get_weights()`.
+weight_arrays: Final = _listed(OTHER_WEIGHTS, NDARRAY)
 
 # The layers themselves ------------------------------------------------------------------------------------------------
 

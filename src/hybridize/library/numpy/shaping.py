@@ -19,6 +19,7 @@ from hybridize.library.shapes import (
     replaced,
     reshaped,
     sum_of,
+    tiled,
     unsized,
 )
 from hybridize.library.spec import parametrized
@@ -159,11 +160,7 @@ def repeat(a: Args) -> Shape:
 
 def tile(a: Args) -> Shape:
     """The shape that `tile` gives."""
-    shape = a.nth(0).known
-    reps = dims_at(1, "reps")(a) or ()
-    rank = max(len(shape), len(reps))
-    shape, reps = (1,) * (rank - len(shape)) + shape, (1,) * (rank - len(reps)) + reps
-    return tuple(product_of(pair) for pair in zip(shape, reps, strict=True))
+    return tiled(a.nth(0).known, dims_at(1, "reps")(a) or ())
 
 
 def pad(a: Args) -> Shape:

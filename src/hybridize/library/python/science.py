@@ -15,7 +15,6 @@ from hybridize.library.python.rules import (
     functions_in,
     give,
     instance,
-    iterator_of,
     itself,
     methods,
     opaque,
@@ -84,10 +83,6 @@ def _called(call: Call, result: Rule) -> Value:
             count = len(getattr(getattr(obj, "code", None), "params", ())) or 1
             call_back(call, obj.value, *[_ARRAY_OR_FLOAT] * min(count, 6))
     return result(call)
-
-
-def _fold(call: Call) -> Value:
-    return iterator_of(call, tup([ARRAY_V, ARRAY_V]).value)
 
 
 def _fitted(call: Call) -> Value:

@@ -30,7 +30,7 @@ from hybridize.library.convert import PYTHON_TF, dim_of, dtype_of, shape_of, sha
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.dialect import FUNCTION_PARAMETERS
 from hybridize.library.python.rules import itself
-from hybridize.library.spec import Call, ClassSpec, Spec
+from hybridize.library.spec import Call, ClassSpec, Spec, parametrized
 from hybridize.library.structures import fields_of, leaves, map_structure, map_structures
 
 
@@ -113,6 +113,7 @@ def _gradient_of(obj: Obj) -> Value:
     return tensor(DENSE, obj.dtype, obj.shape).value if isinstance(obj, Tensor) else unknown("a gradient").value
 
 
+@parametrized
 def _jacobian(call: Call, batched: int = 0) -> Value:
     """The dims of the target and then those of each source."""
     _, target = type_of_value(call, call.arg(0, "target"), PYTHON_TF)
@@ -131,10 +132,6 @@ def _jacobian(call: Call, batched: int = 0) -> Value:
 def _forward(call: Call) -> Value:
     """`ForwardAccumulator.jvp(target)`: what belongs to each tensor of the target."""
     return map_structure(call, call.arg(0, "primals"), _gradient_of, "jvp") or tensor(DENSE).value
-
-
-def _batch_jacobian(call: Call) -> Value:
-    return _jacobian(call, 1)
 
 
 def _watched(call: Call) -> Value:
@@ -331,8 +328,8 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     "tf.GradientTape": ClassSpec(
         methods={
             "gradient": Spec(_gradient, op=True),
-            "jacobian": Spec(_jacobian, op=True),
-            "batch_jacobian": Spec(_batch_jacobian, op=True),
+            "jacobian": Spec(_jacobian(), op=True),
+            "batch_jacobian": Spec(_jacobian(1), op=True),
             "watch": Spec(_nothing),
             "watched_variables": Spec(_watched),
             "stop_recording": Spec(itself),
