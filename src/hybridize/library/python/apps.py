@@ -6,10 +6,7 @@ from typing import Final
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
-    BOOL_V,
     BOTTOM,
-    FLOAT_V,
-    INT_V,
     NONE_V,
     STR_V,
     Class,
@@ -31,7 +28,6 @@ from hybridize.library.python.rules import (
     functions_in,
     instance,
     iterator_of,
-    nothing,
     opaque,
     pass_through,
     recall,
@@ -77,33 +73,14 @@ def _number(default: Value) -> Value:
     return join(optional_int(default), default)
 
 
-def _texts(call: Call) -> Value:
-    return instance("absl.flags.FlagHolder", value=call.list_of(STR_V))(call)
+@parametrized
+def _flags(call: Call, kind: Value) -> Value:
+    return instance("absl.flags.FlagHolder", value=call.list_of(kind))(call)
 
 
-_FLAGS: Final[dict[str, Rule]] = {
-    "DEFINE_string": _flag(STR_V),
-    "DEFINE_enum": _flag(STR_V),
-    "DEFINE_integer": lambda call: instance("absl.flags.FlagHolder", value=_number(call.arg(1, "default")))(call),
-    "DEFINE_float": _flag(FLOAT_V),
-    "DEFINE_bool": _flag(BOOL_V),
-    "DEFINE_boolean": _flag(BOOL_V),
-    "DEFINE": _flag(SCALAR_V),
-    "DEFINE_enum_class": _flag(SCALAR_V),
-    "DEFINE_alias": _flag(SCALAR_V),
-    "DEFINE_list": _texts,
-    "DEFINE_multi_string": _texts,
-    "DEFINE_spaceseplist": _texts,
-    "DEFINE_multi_integer": lambda call: instance("absl.flags.FlagHolder", value=call.list_of(INT_V))(call),
-    "DEFINE_multi_float": lambda call: instance("absl.flags.FlagHolder", value=call.list_of(FLOAT_V))(call),
-    "adopt_module_key_flags": nothing,
-    "declare_key_flag": nothing,
-    "mark_flag_as_required": nothing,
-    "mark_flags_as_required": nothing,
-    "register_validator": nothing,
-    "set_default": nothing,
-}
-_FLAG_MODULES: Final = ("absl.flags", "gflags")
+def _integer_flag(call: Call) -> Value:
+    return instance("absl.flags.FlagHolder", value=_number(call.arg(1, "default")))(call)
+
 
 # Progress bars --------------------------------------------------------------------------------------------------------
 
@@ -214,7 +191,6 @@ _FUNCTIONS, CLASSES = read("apps", globals() | _RULES)
 FUNCTIONS: Final[dict[str, Spec]] = {
     **_FUNCTIONS,
     "absl.app.call_after_init": Spec(lambda call: call_back(call, call.arg(0)) and NONE_V),
-    **{f"{m}.{name}": Spec(rule, effects=("state",)) for m in _FLAG_MODULES for name, rule in _FLAGS.items()},
     "numba.prange": _builtin("range"),
     # Python 2 and 3
     **{f"six.{name}": Spec(_method(to)) for name, to in _SIX_NAMES.items()},

@@ -34,16 +34,12 @@ from hybridize.library.annotations import bounded
 from hybridize.library.python.rules import (
     call_back,
     constructor,
-    decorator_factory,
     instance,
     itself,
     kept,
     later,
-    nothing,
-    opaque,
     pass_through,
     recall,
-    same,
     table,
 )
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
@@ -310,6 +306,8 @@ _RULES: Final[dict[str, Rule]] = {
     "_factory": lambda call: instance("attr.Factory", factory=call.arg(0, "factory"))(call),
     "_entered": kept("enter_result", NONE_V),
     "_new_target": kept("new_target"),
+    "_cast": lambda call: call.arg(1, "val"),
+    "_new_type": lambda call: bounded(pass_through(), [call.arg(1, "tp")], call.frame.module),
 }
 
 _FUNCTIONS, _CLASSES = read("definitions", globals() | _RULES)
@@ -318,20 +316,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "abc.abstractproperty": Spec(lambda call: wrapper("property", call.arg(0), BOTTOM).value),
     "copy.copy": Spec(_copy(1, "__copy__")),
     "copy.deepcopy": Spec(_copy(4, "__deepcopy__")),
-    **{f"{module}.cast": Spec(lambda call: call.arg(1, "val")) for module in ("typing", "typing_extensions")},
-    **{
-        name: spec
-        for module in ("typing", "typing_extensions")
-        for name, spec in (
-            table(module, "final no_type_check runtime_checkable override reveal_type", same)
-            | table(module, "dataclass_transform", decorator_factory)
-            | table(module, "ParamSpec TypeVarTuple", instance("typing.TypeVar"))
-            | table(module, "TypeVar", _type_variable)
-            | table(module, "NewType", lambda call: bounded(pass_through(), [call.arg(1, "tp")], call.frame.module))
-            | table(module, "get_type_hints get_origin get_args", opaque)
-            | table(module, "assert_never", nothing)
-        ).items()
-    },
     "types.DynamicClassAttribute": Spec(lambda call: wrapper("property", call.arg(0), BOTTOM).value),
     **table("weakref", "WeakValueDictionary WeakKeyDictionary", lambda call: call.new("dict", "weak").value),
     "weakref.WeakSet": Spec(lambda call: call.list_of(call.elements(call.arg(0)), "set", "weak")),

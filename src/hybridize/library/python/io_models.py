@@ -21,31 +21,19 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.library.python.rules import (
-    BYTES_V,
     call_back,
     change,
-    give,
     instance,
-    integer,
     iterator_of,
-    itself,
-    listed,
-    methods,
-    nothing,
-    octets,
     opaque,
     parsed,
-    properties,
     recall,
     table,
-    text,
     text_dict,
-    truth,
 )
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
+from hybridize.library.spec import Call, Rule, Spec, parametrized
 from hybridize.library.stubs import read
 
-_TEXT_OR_BYTES: Final = join(STR_V, BYTES_V)
 _FILE: Final = "io.TextIOWrapper"
 
 
@@ -146,32 +134,10 @@ def _read_into(call: Call) -> Value:
 
 # The file object and its relatives -----------------------------------------------------------------------------------
 
-_READS: Final = methods("read readline read1 getvalue", give(STR_V), "io")
-_STREAM: Final = {
-    **_READS,
-    "readlines": Spec(listed(STR_V), effects=("io",)),
-    "readinto": Spec(_read_into, effects=("io",)),
-    **methods("write seek tell truncate fileno", integer, "io"),
-    **methods("writelines flush close detach reconfigure", nothing, "io"),
-    **methods("readable writable seekable isatty", truth),
-    "__iter__": Spec(_lines),
-    "__next__": Spec(_lines),
-    "__enter__": Spec(itself),
-}
-#: A buffer in memory is an object like a list: using it changes it, and nothing outside.
-_MEMORY: Final = {name: Spec(spec.rule, effects=("mutate",) if spec.effects else ()) for name, spec in _STREAM.items()}
-_BUFFER: Final = {
-    **_MEMORY,
-    "getvalue": Spec(give(_TEXT_OR_BYTES)),
-    "getbuffer": Spec(octets),
-    "tell": Spec(integer),
-    "__iter__": Spec(lambda call: iterator_of(call, STR_V, "lines") if call.name != "iter" else STR_V),
-}
-_FILE_PROPERTIES: Final[dict[str, Rule]] = {**properties("name mode encoding", text), "closed": truth, "buffer": itself}
-
 # Paths ---------------------------------------------------------------------------------------------------------------
 
 _RULES: Final[dict[str, Rule]] = {
+    "_buffered_lines": lambda call: iterator_of(call, STR_V, "lines") if call.name != "iter" else STR_V,
     "_parents": lambda call: stream("tuple", _path(call)).value,
     "_values": lambda call: iterator_of(call, instance("h5py.Dataset")(call)),
     "_items": lambda call: iterator_of(call, tup([STR_V, instance("h5py.Dataset")(call)]).value),
@@ -181,7 +147,7 @@ _RULES: Final[dict[str, Rule]] = {
 
 _ENVIRON: Final = "os.environ"
 
-_FUNCTIONS, _CLASSES = read("io_models", globals() | _RULES)
+_FUNCTIONS, CLASSES = read("io_models", globals() | _RULES)
 FUNCTIONS: Final[dict[str, Spec]] = {
     **_FUNCTIONS,
     **table("codecs", "getreader getwriter", lambda call: lib(_FILE).value),
@@ -193,13 +159,4 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "shutil.which": Spec(lambda call: join(STR_V, NONE_V), effects=("environment",)),
     "csv.writer": Spec(_writer("csv.Writer")),
     **table("yaml", "safe_load_all load_all", lambda call: iterator_of(call, parsed(call))),
-}
-CLASSES: Final[dict[str, ClassSpec]] = {
-    **_CLASSES,
-    "io.StringIO": ClassSpec(methods=_BUFFER, properties=_FILE_PROPERTIES, parameters=("initial_value",)),
-    "io.BytesIO": ClassSpec(
-        methods={**_BUFFER, **methods("read readline read1", octets, "mutate")},
-        properties=_FILE_PROPERTIES,
-        parameters=("initial_bytes",),
-    ),
 }

@@ -6,7 +6,7 @@ from typing import Final
 
 from hybridize.domain.cases import Cases
 from hybridize.domain.objects import BOTTOM, NONE_V, Tup, Value, literal, tup, unknown
-from hybridize.library.python.rules import call_back, functions_in, instance, later, opaque, table
+from hybridize.library.python.rules import call_back, functions_in, instance, later, opaque
 from hybridize.library.spec import Call, Rule, Spec
 from hybridize.library.stubs import read
 
@@ -115,7 +115,6 @@ def _imported(call: Call) -> Value:
 _FUNCTIONS, CLASSES = read("testing", globals() | _RULES)
 FUNCTIONS: Final[dict[str, Spec]] = {
     **_FUNCTIONS,
-    **table("pytest", "skip fail exit xfail", lambda call: BOTTOM, "io"),
     "absl.testing.parameterized.parameters.__call__": _tested(),
     "absl.testing.parameterized.named_parameters.__call__": _tested(labelled=True),
     "parameterized.parameterized.__call__": _tested(),

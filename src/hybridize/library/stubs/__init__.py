@@ -12,11 +12,12 @@ a class has indented lines. A backslash goes on in the next line.
         cleanup -> None !io
         .name -> str
 
-What stands behind `->` reads like a type. `str`, `int`, `None` and their like are values that are not known; `A | B` is
-one of two; `tuple[int, str]`, `tuple[int, ...]` and `tuple(total=int, used=int)` are tuples; `list[str]`,
+What stands behind `->` reads like a type. `str`, `int`, `None` and their like are values that are not known; `A | B`
+is one of two; `tuple[int, str]`, `tuple[int, ...]` and `tuple(total=int, used=int)` are tuples; `list[str]`,
 `TextDict[str]` and `Iterator[str]` are new at each call; a dotted name is an instance of that class of a library; a
 string is a value of which no more is known than these words. The other names are rules: of `rules.py` (`self` is the
-receiver, `first` the first argument), or of the module whose stub it is. Behind `!` stand effects, as `Spec` has them.
+receiver, `first` the first argument), or of the module whose stub it is, which may make them of types (`_flag(int)`).
+Behind `!` stand effects, as `Spec` has them.
 
 A class may have bases, in parentheses, and effects of making one. Of several names the package is that of the first,
 and where that begins with a dot they are below those of the section. `.name` is a property, `new()` what making one
@@ -161,6 +162,9 @@ class _Reader:
                 return _RULES[name]
             case ast.Name(name) if name not in _VALUES:
                 rule: Rule = self._own[name]
+                return rule
+            case ast.Call(ast.Name(name), kinds) if name in self._own:
+                rule = self._own[name](*map(_value, kinds))
                 return rule
             case ast.Attribute():
                 return rules.instance(ast.unparse(node))
