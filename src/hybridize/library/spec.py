@@ -22,6 +22,13 @@ Rule: TypeAlias = "Callable[[Call], Value]"
 SOURCE: Final = "$source"
 
 
+def give(value: Value) -> Rule:
+    """A rule that always gives the same value."""
+    return lambda call: value
+
+
+#: A rule of what returns None.
+nothing: Final = give(NONE_V)
 P = ParamSpec("P")
 C = TypeVar("C")
 R = TypeVar("R")

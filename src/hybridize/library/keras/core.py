@@ -50,12 +50,7 @@ from hybridize.library.keras.tracking import (
     trainable_weights,
     weight_arrays,
 )
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
-
-
-def nothing(call: Call) -> Value:
-    """A rule for what returns None."""
-    return NONE_V
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, nothing
 
 
 def _build(call: Call) -> Value:

@@ -12,7 +12,7 @@ from hybridize.library.keras.dense import normal, same
 from hybridize.library.keras.models import layer, layer_value
 from hybridize.library.keras.settings import LayerCall, Settings, settings_of_receiver
 from hybridize.library.operands import Unsure
-from hybridize.library.spec import Call, ClassSpec, Spec, parametrized
+from hybridize.library.spec import Call, ClassSpec, Spec, nothing, parametrized
 
 
 def _resized(it: LayerCall) -> Shape:
@@ -143,20 +143,16 @@ def _category(it: LayerCall) -> Value:
     return _encoded(it, mode, it.settings.dim("num_tokens"), it.x.shape)
 
 
-def _nothing(call: Call) -> Value:
-    return NONE.value
-
-
 _ADAPT: Final[dict[str, Spec]] = {
-    "adapt": Spec(_nothing, effects=("eager_only", "mutate")),
-    "set_vocabulary": Spec(_nothing, effects=("eager_only", "mutate")),
+    "adapt": Spec(nothing, effects=("eager_only", "mutate")),
+    "set_vocabulary": Spec(nothing, effects=("eager_only", "mutate")),
     "get_vocabulary": Spec(lambda call: call.list_of(STR_V, "list", "vocabulary"), effects=("eager_only",)),
     "vocabulary_size": Spec(lambda call: INT_V),
-    "reset_state": Spec(_nothing),
-    "update_state": Spec(_nothing),
-    "finalize_state": Spec(_nothing),
-    "load_assets": Spec(_nothing, effects=("io",)),
-    "save_assets": Spec(_nothing, effects=("io",)),
+    "reset_state": Spec(nothing),
+    "update_state": Spec(nothing),
+    "finalize_state": Spec(nothing),
+    "load_assets": Spec(nothing, effects=("io",)),
+    "save_assets": Spec(nothing, effects=("io",)),
 }
 
 

@@ -8,7 +8,7 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import INT_V, NONE_V, STR_V, Value, prim, tensor
 from hybridize.domain.tensors import NDARRAY, UNRESOLVED
 from hybridize.library.defaults import keep_arguments
-from hybridize.library.spec import Call, ClassSpec, Spec, parametrized
+from hybridize.library.spec import Call, ClassSpec, Spec, nothing, parametrized
 
 _TOKENIZER: Final = "keras.preprocessing.text.Tokenizer"
 _NUMBER: Final = prim("int", True).value
@@ -52,8 +52,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
 CLASSES: Final[dict[str, ClassSpec]] = {
     _TOKENIZER: ClassSpec(
         methods={
-            "fit_on_texts": Spec(lambda call: NONE_V, effects=("mutate",)),
-            "fit_on_sequences": Spec(lambda call: NONE_V, effects=("mutate",)),
+            "fit_on_texts": Spec(nothing, effects=("mutate",)),
+            "fit_on_sequences": Spec(nothing, effects=("mutate",)),
             "texts_to_sequences": Spec(_sequences),
             "sequences_to_texts": Spec(_texts),
             "texts_to_matrix": Spec(_matrix),

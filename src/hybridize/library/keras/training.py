@@ -30,11 +30,10 @@ from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, UNRESOLVED, Dim
 from hybridize.library.keras.batches import batch_dim, batch_of, run_mode
 from hybridize.library.keras.callbacks import run_callbacks
 from hybridize.library.keras.calling import batch_size, call_layer, call_library_model
-from hybridize.library.keras.core import nothing
 from hybridize.library.keras.losses import seen_dtype, updated
 from hybridize.library.keras.modes import takes_training
 from hybridize.library.keras.running import STEP_OF, TRAINS
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, nothing, parametrized
 from hybridize.library.structures import each_part, once
 
 _SCALAR: Final = tensor(DENSE, "float32", ()).value
@@ -263,7 +262,7 @@ def _compiled_optimizer(call: Call) -> Value:
 
 
 _METRIC: Final = {
-    "update_state": Spec(lambda call: NONE_V, op=True),
+    "update_state": Spec(nothing, op=True),
     "result": Spec(lambda call: _SCALAR, op=True),
     "reset_state": Spec(nothing),
     "reset_states": Spec(nothing),

@@ -14,7 +14,7 @@ from hybridize.library.numpy.core import on_host
 from hybridize.library.numpy.promotion import both, combined, divided, floating, of, real, summed
 from hybridize.library.operands import Args, Unsure, fixed, tensor_rule
 from hybridize.library.shapes import axis_of, broadcast_all, product_of, reduced, replaced, swapped, unsized
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, nothing, parametrized
 
 _SCALAR_TYPES: Final = """
     float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128
@@ -216,10 +216,10 @@ FUNCTIONS: Final[dict[str, Spec]] = {
         for n in ("hanning", "hamming", "blackman", "bartlett")
     },
     **{f"np.{n}": Spec(lambda call: tensor(NDARRAY).value, effects=("io",)) for n in _FILES.split()},
-    **{f"np.{n}": Spec(lambda call: NONE_V, effects=("io",)) for n in ("save", "savetxt", "savez", "savez_compressed")},
+    **{f"np.{n}": Spec(nothing, effects=("io",)) for n in ("save", "savetxt", "savez", "savez_compressed")},
     **{f"np.{n}": Spec(_writing(0)) for n in ("put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis")},
     **{f"np.{n}": Spec(lambda call: unknown("settings").value, effects=("state",)) for n in ("seterr", "seterrcall")},
-    **{f"np.{n}": Spec(lambda call: NONE_V, effects=("state",)) for n in ("set_printoptions", "setbufsize")},
+    **{f"np.{n}": Spec(nothing, effects=("state",)) for n in ("set_printoptions", "setbufsize")},
     "np.frombuffer": array(lambda a: a.dtype("dtype", default="float64"), shaping.unknown_size),
     "np.fromstring": array(lambda a: a.dtype("dtype", default="float64"), shaping.unknown_size),
     "np.fromiter": array(lambda a: a.dtype("dtype"), shaping.unknown_size),

@@ -8,7 +8,7 @@ from hybridize.domain.objects import INT_V, NONE, NONE_V, Lit, Prim, Value, prim
 from hybridize.domain.tensors import NDARRAY, UNRESOLVED, Shape
 from hybridize.library.operands import INFER, Args, Impossible, Unsure, expand
 from hybridize.library.shapes import broadcast_all
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, nothing, parametrized
 
 _RANDOM: Final = ("random",)
 #: Distributions by the names of their parameters; the last is `size`.
@@ -190,10 +190,6 @@ def _counts(call: Call, dtype: str, *names: str) -> Value:
         return tensor(NDARRAY, dtype).value
 
 
-def _nothing(call: Call) -> Value:
-    return NONE_V
-
-
 @parametrized
 def _generator(call: Call, name: str) -> Value:
     if call.arg(0, "seed", NONE_V) == NONE_V and name != call.name.rpartition(".")[0]:
@@ -223,8 +219,8 @@ _STATE: Final[dict[str, Spec]] = {
     "randn": Spec(_by_dims, effects=_RANDOM),
     "randint": Spec(_integers(True), effects=_RANDOM),
     "random_integers": Spec(_integers(True), effects=_RANDOM),
-    "seed": Spec(_nothing, effects=_RANDOM),
-    "set_state": Spec(_nothing, effects=_RANDOM),
+    "seed": Spec(nothing, effects=_RANDOM),
+    "set_state": Spec(nothing, effects=_RANDOM),
     "get_state": Spec(lambda call: unknown("the state of a random generator").value),
 }
 _TYPED: Final = ("random", "standard_normal", "standard_exponential")

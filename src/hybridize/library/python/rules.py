@@ -38,6 +38,8 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import NDARRAY
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
+from hybridize.library.spec import give as give
+from hybridize.library.spec import nothing as nothing
 
 BYTES_V: Final = prim("bytes").value
 COMPLEX_V: Final = prim("complex").value
@@ -47,12 +49,6 @@ STRINGS_V: Final = stream("tuple", STR_V).value
 SCALAR_V: Final = join(join(join(INT_V, FLOAT_V), join(STR_V, BOOL_V)), NONE_V)
 
 
-def give(value: Value) -> Rule:
-    """A rule that always gives the same value."""
-    return lambda call: value
-
-
-nothing: Final = give(NONE_V)
 text: Final = give(STR_V)
 integer: Final = give(INT_V)
 number: Final = give(FLOAT_V)

@@ -8,7 +8,7 @@ from hybridize.domain.objects import NONE, NONE_V, LibInst, Value, tensor, tup
 from hybridize.domain.tensors import DENSE, DYNAMIC, Shape
 from hybridize.library.convert import dtype_of, shape_of
 from hybridize.library.operands import Args, Unsure
-from hybridize.library.spec import Call, ClassSpec, Spec, parametrized
+from hybridize.library.spec import Call, ClassSpec, Spec, nothing, parametrized
 
 
 def _listed(call: Call, name: str) -> list[Value] | None:
@@ -44,19 +44,15 @@ def _shape(call: Call, value: Value, lead: tuple[int, ...]) -> Shape:
     return None if found is None else (*(d if isinstance(d, int) else DYNAMIC for d in lead), *found)
 
 
-def _nothing(call: Call) -> Value:
-    return NONE_V
-
-
 _METHODS: Final = {
-    "enqueue": Spec(_nothing, op=True),
-    "enqueue_many": Spec(_nothing, op=True),
+    "enqueue": Spec(nothing, op=True),
+    "enqueue_many": Spec(nothing, op=True),
     "dequeue": Spec(_taken(()), op=True),
     "dequeue_many": Spec(_taken((DYNAMIC,)), op=True),
     "dequeue_up_to": Spec(_taken((DYNAMIC,)), op=True),
     "size": Spec(lambda call: tensor(DENSE, "int32", ()).value, op=True),
     "is_closed": Spec(lambda call: tensor(DENSE, "bool", ()).value, op=True),
-    "close": Spec(_nothing, op=True),
+    "close": Spec(nothing, op=True),
 }
 _PARAMETERS: Final = {
     "FIFOQueue": "capacity dtypes shapes names shared_name name",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Value
+from hybridize.domain.objects import Value
 from hybridize.domain.tensors import Shape
 from hybridize.library.operands import Args, Unsure, chosen, common, group, op, same
 from hybridize.library.shapes import broadcast_all, like, shaped
-from hybridize.library.spec import Call, Spec, parametrized
+from hybridize.library.spec import Call, Spec, nothing, parametrized
 from hybridize.library.tensorflow.creation import count_of
 
 
@@ -51,6 +51,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **group("tf.random.categorical tf.random.stateless_categorical", op(chosen("int64"), _categorical)),
     "tf.random.split": op(same("seed"), _splits),
     "tf.random.fold_in": op(same("seed"), like("seed")),
-    **group("tf.random.set_seed tf.random.set_global_generator", Spec(lambda call: NONE_V, effects=("random",))),
+    **group("tf.random.set_seed tf.random.set_global_generator", Spec(nothing, effects=("random",))),
     "tf.random.get_global_generator": Spec(_generator),
 }

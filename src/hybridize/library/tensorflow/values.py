@@ -26,7 +26,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE
 from hybridize.domain.unknowns import Why
 from hybridize.library.convert import SHAPE_KIND, dim_of, shape_of, shape_value
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, nothing, parametrized
 from hybridize.library.tensorflow import ragged
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -184,7 +184,7 @@ _VARIABLE_METHODS: Final = {
     "gather_nd": Spec(_dense(keep=True), op=True),
     "is_initialized": Spec(_dense("bool"), op=True),
     "count_up_to": Spec(_read, op=True),
-    "load": Spec(lambda call: NONE_V),
+    "load": Spec(nothing),
 }
 #: What parts of variables have: `v[0].assign(x)`. A tensor that is none of one has no such method.
 _PART_METHODS: Final = {name: _VARIABLE_METHODS[name] for name in ("assign", "assign_add", "assign_sub")}
@@ -288,7 +288,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
             "is_compatible_with": Spec(lambda call: BOOL_V),
             "is_fully_defined": Spec(lambda call: BOOL_V),
             "is_subtype_of": Spec(lambda call: BOOL_V),
-            **dict.fromkeys(_ASSERTIONS.split(), Spec(lambda call: NONE_V)),
+            **dict.fromkeys(_ASSERTIONS.split(), Spec(nothing)),
             **dict.fromkeys(_SAME_SHAPE.split(), Spec(lambda call: call.receiver.value if call.receiver else BOTTOM)),
         },
         properties={"rank": _shape_rank, "ndims": _shape_rank, "dims": _dims},
