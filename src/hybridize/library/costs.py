@@ -3,16 +3,15 @@
 Eagerly every operation is dispatched from Python; in a graph only the call is, and its operations cost little more than
 what they compute. The unit of `dispatches` is one small dispatched operation (`a + b`): a Keras layer is many, because
 the Python code of its `__call__` counts as well. `operations` are those of the graph. They were measured by single
-calls beside that of `a + b`, in one process (cost_table.py).
+calls beside that of `a + b`, in one process (costs.txt).
 """
 
 from __future__ import annotations
 
 from functools import cache
 from math import prod
+from pathlib import Path
 from typing import Final
-
-from hybridize.library.cost_table import COSTS
 
 EAGER_CALL: Final = 30.0
 EAGER_OPERATION: Final = 16.0
@@ -121,9 +120,13 @@ _VARIABLES: Final = {
 _LAYERS_WITH_WEIGHTS: Final = ("Dense", "Conv", "BatchNorm", "LayerNorm", "LSTM", "GRU", "SimpleRNN", "Separable")
 
 
+#: Of single calls: by name, dispatches of an eager one and operations of a graph.
+_MEASURED: Final = Path(__file__).with_name("costs.txt")
+
+
 @cache
 def _table() -> dict[str, tuple[float, float]]:
-    rows = (line.split() for line in COSTS.splitlines())
+    rows = (line.split() for line in _MEASURED.read_text("utf-8").splitlines() if line[0] != "#")
     return {name: (float(eager), float(graph)) for name, eager, graph in rows}
 
 

@@ -17,7 +17,7 @@ from hybridize.library import registry
 from hybridize.library.arguments import INFER, Args, Impossible, Operand, Unsure
 from hybridize.library.engine import EngineApi
 from hybridize.library.shapes import axis_of
-from hybridize.library.spec import Call
+from hybridize.library.spec import Call, parametrized
 
 Check: TypeAlias = "Callable[[Args], None]"
 
@@ -249,50 +249,38 @@ def _einsum(a: Args) -> None:
             _demand(before == dim or not _known(before, dim) or 1 in (before, dim))
 
 
-def _convolution(rank: int) -> Check:
-    def check(a: Args) -> None:
-        shape, filters = _shape(a, "input"), _shape(a, "filters", "filter")
-        _demand(len(shape) >= rank + 2 and len(filters) == rank + 2)
-        if a.constant("data_format", default="N..C") in (None, "N..C", "NWC", "NHWC", "NDHWC"):
-            _demand(not _known(shape[-1], filters[-2]) or (filters[-2] > 0 and shape[-1] % filters[-2] == 0))
-
-    return check
+@parametrized
+def _convolution(a: Args, rank: int) -> None:
+    shape, filters = _shape(a, "input"), _shape(a, "filters", "filter")
+    _demand(len(shape) >= rank + 2 and len(filters) == rank + 2)
+    if a.constant("data_format", default="N..C") in (None, "N..C", "NWC", "NHWC", "NDHWC"):
+        _demand(not _known(shape[-1], filters[-2]) or (filters[-2] > 0 and shape[-1] % filters[-2] == 0))
 
 
-def _square(name: str) -> Check:
-    def check(a: Args) -> None:
-        shape = _shape(a, name)
-        _demand(len(shape) >= 2 and (not _known(*shape[-2:]) or shape[-1] == shape[-2]))
-
-    return check
+@parametrized
+def _square(a: Args, name: str) -> None:
+    shape = _shape(a, name)
+    _demand(len(shape) >= 2 and (not _known(*shape[-2:]) or shape[-1] == shape[-2]))
 
 
-def _at_least(rank: int, name: str = "", most: int = 99) -> Check:
-    def check(a: Args) -> None:
-        _demand(rank <= len(_shape(a, name or a.first)) <= most)
-
-    return check
+@parametrized
+def _at_least(a: Args, rank: int, name: str = "", most: int = 99) -> None:
+    _demand(rank <= len(_shape(a, name or a.first)) <= most)
 
 
-def _alike(*names: str) -> Check:
+@parametrized
+def _alike(a: Args, *names: str) -> None:
     """Operands that are broadcast, and have one dtype."""
-
-    def check(a: Args) -> None:
-        operands = [a.tensor(n) for n in names]
-        _demand(all(not unlike(x.shape, y.shape) for x, y in pairwise(operands)))
-        _same_dtype(operands)
-
-    return check
+    operands = [a.tensor(n) for n in names]
+    _demand(all(not unlike(x.shape, y.shape) for x, y in pairwise(operands)))
+    _same_dtype(operands)
 
 
-def _equal(first: str, second: str) -> Check:
+@parametrized
+def _equal(a: Args, first: str, second: str) -> None:
     """Operands of one shape."""
-
-    def check(a: Args) -> None:
-        x, y = _shape(a, first), _shape(a, second)
-        _demand(len(x) == len(y) and all(m == n or not _known(m, n) for m, n in zip(x, y, strict=True)))
-
-    return check
+    x, y = _shape(a, first), _shape(a, second)
+    _demand(len(x) == len(y) and all(m == n or not _known(m, n) for m, n in zip(x, y, strict=True)))
 
 
 def _same_dtype(operands: Iterable[Operand]) -> None:

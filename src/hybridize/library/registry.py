@@ -163,6 +163,12 @@ def class_chain(name: str) -> tuple[str, ...]:
 
 
 @cache
+def _specs(cls: str) -> tuple[ClassSpec, ...]:
+    """The models of a library class and its bases, nearest first."""
+    return tuple(spec for name in class_chain(cls) if (spec := class_spec(name)) is not None)
+
+
+@cache
 def method_spec(cls: str, method: str) -> tuple[str, Spec] | None:
     """The model of a method of a library class, with the class that defines it."""
     for name in class_chain(cls):
@@ -175,44 +181,30 @@ def method_spec(cls: str, method: str) -> tuple[str, Spec] | None:
 @cache
 def property_rule(cls: str, name: str) -> Rule | None:
     """The rule of a property of a library class, or None."""
-    for base in class_chain(cls):
-        spec = class_spec(base)
-        if spec is not None and name in spec.properties:
-            return spec.properties[name]
-    return None
+    return next((spec.properties[name] for spec in _specs(cls) if name in spec.properties), None)
 
 
 @cache
 def is_assigned(cls: str, name: str) -> bool:
     """Whether setting a property of a library object assigns to one of its variables."""
-    specs = [class_spec(base) for base in class_chain(cls)]
-    return any(name in spec.assigned for spec in specs if spec is not None)
+    return any(name in spec.assigned for spec in _specs(cls))
 
 
 def is_fixed(cls: str, name: str) -> bool:
     """Whether a property tells what a library object was made as."""
-    specs = [class_spec(base) for base in class_chain(cls)]
-    return any(name in spec.fixed for spec in specs if spec is not None)
+    return any(name in spec.fixed for spec in _specs(cls))
 
 
 @cache
 def call_spec(cls: str) -> Spec | None:
     """What calling an instance of a library class does."""
-    for base in class_chain(cls):
-        spec = class_spec(base)
-        if spec is not None and spec.call is not None:
-            return spec.call
-    return None
+    return next((spec.call for spec in _specs(cls) if spec.call is not None), None)
 
 
 @cache
 def make_rule(name: str) -> Rule | None:
     """What constructing a library class gives, by the nearest model that says so; None for a plain instance."""
-    for base in class_chain(name):
-        spec = class_spec(base)
-        if spec is not None and spec.make is not None:
-            return spec.make
-    return None
+    return next((spec.make for spec in _specs(name) if spec.make is not None), None)
 
 
 @cache

@@ -12,6 +12,7 @@ from math import prod
 from hybridize.domain.tensors import BATCH, DYNAMIC, UNRESOLVED, Dim, Shape, blurred, is_batch, is_dynamic
 from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import INFER, Args, Impossible, ShapeRule, Unsure
+from hybridize.library.spec import parametrized
 
 Dims = tuple[Dim, ...]
 
@@ -155,6 +156,13 @@ def permuted(shape: Dims, perm: Sequence[int] | None) -> Dims:
     return tuple(shape[axis_of(len(shape), p)] for p in perm)
 
 
+def tiled(shape: Dims, times: Dims) -> Dims:
+    """The shape with each dim so many times, counted from the last; the shorter of the two begins with ones."""
+    rank = max(len(shape), len(times))
+    shape, times = (1,) * (rank - len(shape)) + shape, (1,) * (rank - len(times)) + times
+    return tuple(product_of(pair) for pair in zip(shape, times, strict=True))
+
+
 def replaced(shape: Dims, axis: int, *dims: Dim) -> Dims:
     """The shape with one axis replaced by others."""
     at = axis_of(len(shape), axis)
@@ -172,10 +180,15 @@ def matrix_product(a: Dims, b: Dims) -> Dims:
     """The shape of a product of (batches of) matrices."""
     if len(a) < 2 or len(b) < 2:
         raise Impossible
-    batch = broadcast(a[:-2], b[:-2])
+    return (*batch_of(a[:-2], b[:-2]), a[-2], b[-1])
+
+
+def batch_of(*shapes: Shape) -> Dims:
+    """The dims of the batches that operands stand in, broadcast."""
+    batch = broadcast_all(shapes)
     if batch is None:
         raise Unsure
-    return (*batch, a[-2], b[-1])
+    return batch
 
 
 def broadcast_all(shapes: Iterable[Shape]) -> Shape:
@@ -227,21 +240,18 @@ def fits(*dims: Dim) -> ShapeRule:
     return lambda a: dims
 
 
-def reduction(name: str = "", axis: str = "axis", keepdims: str = "keepdims") -> ShapeRule:
+@parametrized
+def reduction(a: Args, name: str = "", axis: str = "axis", keepdims: str = "keepdims") -> Shape:
     """A reduction over axes; unknown axes keep the rank where dims are kept."""
-
-    def rule(a: Args) -> Shape:
-        given = a.tensor(name or a.first)
-        keep = a.flag(keepdims)
-        if given.shape is None and not keep and a.integers(axis) is None:
-            return ()
-        shape = given.known
-        try:
-            axes = a.integers(axis)
-        except Unsure:
-            if keep:
-                return (UNRESOLVED,) * len(shape)
-            raise
-        return reduced(shape, axes, keep)
-
-    return rule
+    given = a.tensor(name or a.first)
+    keep = a.flag(keepdims)
+    if given.shape is None and not keep and a.integers(axis) is None:
+        return ()
+    shape = given.known
+    try:
+        axes = a.integers(axis)
+    except Unsure:
+        if keep:
+            return (UNRESOLVED,) * len(shape)
+        raise
+    return reduced(shape, axes, keep)

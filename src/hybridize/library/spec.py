@@ -7,8 +7,8 @@ instance does and what calling one does. Rules are shared by groups of functions
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
@@ -20,6 +20,23 @@ Rule: TypeAlias = "Callable[[Call], Value]"
 
 #: The field of a library object that is a view of another: that one.
 SOURCE: Final = "$source"
+
+
+def give(value: Value) -> Rule:
+    """A rule that always gives the same value."""
+    return lambda call: value
+
+
+#: A rule of what returns None.
+nothing: Final = give(NONE_V)
+P = ParamSpec("P")
+C = TypeVar("C")
+R = TypeVar("R")
+
+
+def parametrized(function: Callable[Concatenate[C, P], R]) -> Callable[P, Callable[[C], R]]:
+    """Makes a rule with parameters a factory of rules: `f(a)` is the rule that gives `f(call, a)` of a call."""
+    return lambda *args, **kwargs: lambda call: function(call, *args, **kwargs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +165,13 @@ class Call:
         made = self.new(kind, tag)
         self.engine.cells.lose_exactness(made)
         self.engine.cells.write(self.frame, made.rest_cell(), element, self.pos)
+        return made.value
+
+    def listed(self, values: Iterable[Value], tag: str = "list") -> Value:
+        """A fresh list of just these values."""
+        made = self.new("list", tag)
+        for i, value in enumerate(values):
+            self.write(made.cell(i), value)
         return made.value
 
     def read(self, cell: Cell) -> Value:

@@ -73,6 +73,17 @@ def _map_containers(
     return made.value
 
 
+def each_part(call: Call, obj: Container, tag: str, of: Callable[[Value], Value]) -> Value:
+    """A fresh container of the same kind with what is made of each part; containers in containers are left out."""
+    made = call.new(obj.kind, tag)
+    if not call.is_exact(obj):
+        call.engine.cells.lose_exactness(made)
+        call.write(made.rest_cell(), of(frozenset(o for o in call.values(obj) if not isinstance(o, Container))))
+    for key, cell in list(obj.fields.items()):
+        call.write(made.cell(key), of(frozenset(o for o in call.read(cell) if not isinstance(o, Container))))
+    return made.value
+
+
 def leaves(call: Call, value: Value, depth: int = 0) -> list[Value] | None:
     """The leaves of a structure in TensorFlow's order, dictionaries by their keys; None where that is not known."""
     (obj,) = value if len(value) == 1 else (None,)

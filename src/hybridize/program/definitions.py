@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from hybridize.program import ir
 from hybridize.program.builder import position
@@ -12,8 +12,6 @@ from hybridize.program.code import CodeKind, Param, ParamKind
 from hybridize.program.overwritten import overwritten_fields, overwritten_names
 from hybridize.program.scope_lowering import Lowering
 from hybridize.program.scopes import FunctionNode
-
-_Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def parameters(low: Lowering, args: ast.arguments) -> tuple[Param, ...]:

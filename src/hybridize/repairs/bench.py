@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TypeAlias
 
 from hybridize.domain.objects import (
     Bound,
@@ -41,9 +40,6 @@ from hybridize.tracing.views import FrameView, ProjectView, position_of
 
 NOTHING: Value = frozenset()
 
-#: What reads, writes or removes a field.
-FieldUse: TypeAlias = ir.Attr | ir.SetAttr | ir.DelAttr
-
 
 @dataclass(eq=False)
 class Bench:
@@ -56,7 +52,6 @@ class Bench:
     stuck: frozenset[Code] = frozenset()
     _files: dict[str, SourceFile | None] = field(default_factory=dict)
     _codes: dict[str, dict[int, Code]] | None = None
-    _attributes: dict[str, list[tuple[Frame, FieldUse]]] = field(default_factory=dict)
     _promised: dict[str | Code, set[str]] = field(default_factory=dict)
 
     def file(self, path: str) -> SourceFile | None:
@@ -294,23 +289,6 @@ class Bench:
         return {name for view in self.views(code) for name in view.names(instr.function)}
 
     # Who reads and writes --------------------------------------------------------------------------------------------
-
-    def attribute_uses(self, name: str) -> list[tuple[Frame, FieldUse]]:
-        """Every read, write and removal of an attribute of this name in the program, in each context."""
-        found = self._attributes.get(name)
-        if found is None:
-            found = self._attributes[name] = [
-                (frame, instr)
-                for code, frames in self.project.solution.frames.items()
-                for instr in index_of(code).of(ir.Attr, ir.SetAttr, ir.DelAttr)
-                if instr.name == name
-                for frame in frames
-            ]
-        return found
-
-    def owner_slot(self, instr: ir.Attr | ir.DelAttr | ir.SetAttr) -> int:
-        """The slot of the object whose attribute an instruction reads or writes."""
-        return int(instr.owner)
 
     def instances(self, owner: Inst) -> set[Heap]:
         """The instances of the same class, of its subclasses and of its own bases."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Class, Container, Inst, LibInst, Obj, Tensor, Unknown
+from hybridize.domain.session import solved
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.origins import calls_of
 from hybridize.flow.frames import Frame
@@ -90,16 +91,14 @@ def _gives_shape(obj: Obj) -> bool:
     return isinstance(obj, Tensor) and obj.kind == SYMBOLIC
 
 
+@solved
 def _explicitly_built(project: ProjectView) -> frozenset[object]:
-    def find() -> frozenset[object]:
-        found: set[object] = set()
-        for frames in project.solution.frames.values():
-            for frame in frames:
-                for instr in index_of(frame.code).attributes.get("build", ()):
-                    found |= {o for o in frame.vals[instr.owner] or () if isinstance(o, (Inst, LibInst))}
-        return frozenset(found)
-
-    return project.shared("explicitly built layers", find)
+    found: set[object] = set()
+    for frames in project.solution.frames.values():
+        for frame in frames:
+            for instr in index_of(frame.code).attributes.get("build", ()):
+                found |= {o for o in frame.vals[instr.owner] or () if isinstance(o, (Inst, LibInst))}
+    return frozenset(found)
 
 
 def lazily_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:

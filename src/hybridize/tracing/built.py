@@ -12,6 +12,7 @@ from typing import Final
 
 from hybridize.domain.calls import NOT_TRACED, TRACED
 from hybridize.domain.objects import Container, Inst, LibInst, Obj, Tup, Value
+from hybridize.domain.session import solved
 from hybridize.facts.extents import Having
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
@@ -134,18 +135,15 @@ def _asking(code: Code, names: frozenset[str]) -> list[ir.Attr | ir.Call]:
     return [i for i in index_of(code).flat if isinstance(i, ir.Call) or (isinstance(i, ir.Attr) and i.name in names)]
 
 
+@solved
 def early(project: ProjectView) -> frozenset[Obj]:
     """What is run while objects are constructed, before anything calls their methods."""
-
-    def find() -> frozenset[Obj]:
-        walk = Walk(project)
-        for frames in project.solution.frames.values():
-            for frame in frames:
-                if frame.code.name == "__init__":
-                    walk.until(frame, frame.code.end_line + 1 << 16)
-        return frozenset(walk.built)
-
-    return project.shared("run while objects are made", find)
+    walk = Walk(project)
+    for frames in project.solution.frames.values():
+        for frame in frames:
+            if frame.code.name == "__init__":
+                walk.until(frame, frame.code.end_line + 1 << 16)
+    return frozenset(walk.built)
 
 
 def before(function: FunctionView) -> frozenset[Obj]:

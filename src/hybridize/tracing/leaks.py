@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import Container, Inst
+from hybridize.domain.session import solved
 from hybridize.domain.words import SETTING_UP
 from hybridize.facts.guards import asked_first
 from hybridize.facts.model import Evidence
@@ -107,14 +108,11 @@ def _takes(frame: Frame, position: int) -> bool:
     return False
 
 
+@solved
 def _written_at(project: ProjectView) -> dict[tuple[Frame, int], list[Place]]:
     """The places that are written at each position of a frame."""
-
-    def gather() -> dict[tuple[Frame, int], list[Place]]:
-        found: dict[tuple[Frame, int], list[Place]] = {}
-        for place, writers in writes_of(project).every.items():
-            for each in writers:
-                found.setdefault(each, []).append(place)
-        return found
-
-    return project.shared("places by writers", gather)
+    found: dict[tuple[Frame, int], list[Place]] = {}
+    for place, writers in writes_of(project).every.items():
+        for each in writers:
+            found.setdefault(each, []).append(place)
+    return found

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from hybridize.domain.objects import NONE, Cell, Class, Container, Inst, LibInst, Mod, Obj, Stream, Tensor, Unknown
+from hybridize.domain.session import solved
 from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.guards import stored
 from hybridize.facts.public import Strangers
@@ -154,13 +155,10 @@ def order_of(project: ProjectView, events: Events, makers: Makers, *, strict: bo
     return Order(events, makers.of, project.shared("sites of calls", Sites), strict=strict)
 
 
+@solved
 def ranks_of(project: ProjectView) -> dict[Frame, int]:
     """Numbers of frames, lower for callees."""
-
-    def number() -> dict[Frame, int]:
-        return {frame: rank for rank, component in enumerate(project.extents.components) for frame in component}
-
-    return project.shared("ranks of frames", number)
+    return {frame: rank for rank, component in enumerate(project.extents.components) for frame in component}
 
 
 def starts_of(project: ProjectView) -> list[Frame]:

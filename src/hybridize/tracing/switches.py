@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.closure import closure
 from hybridize.domain.objects import Lib, Lit, Mod, Unknown, Value
+from hybridize.domain.session import solved
 from hybridize.domain.unknowns import Why
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at, calls_to
@@ -136,17 +137,15 @@ def loses_nothing(project: ProjectView, frame: Frame, name: str) -> bool:
     return SWITCHES[name] == _ALL and not any(_has_graphs(project, some) for some in programs_with(project, [frame]))
 
 
+@solved
 def _has_graphs(project: ProjectView, some: int) -> bool:
-    def find() -> bool:
-        hybrids = project.solution.world.hybrids
-        return any(
-            (frame.code in hybrids and not _is_only_asked(frame))
-            or not index_of(frame.code).attributes.keys().isdisjoint(STEP_OF)
-            or any(effect.kind in OPAQUE and not _is_loaded(effect) for effect in frame.effects.values())
-            for frame in project.extents.frames(some)
-        )
-
-    return project.shared(("has graphs", some), find)
+    hybrids = project.solution.world.hybrids
+    return any(
+        (frame.code in hybrids and not _is_only_asked(frame))
+        or not index_of(frame.code).attributes.keys().isdisjoint(STEP_OF)
+        or any(effect.kind in OPAQUE and not _is_loaded(effect) for effect in frame.effects.values())
+        for frame in project.extents.frames(some)
+    )
 
 
 def _is_only_asked(frame: Frame) -> bool:
@@ -203,10 +202,7 @@ def _asks_for_main(frame: Frame, slot: int) -> bool:
     return any(isinstance(o, Lit) and o.const == "__main__" for o in frame.vals[made.right] or ())
 
 
+@solved
 def behaves_as_numpy(project: ProjectView) -> bool:
     """Whether the program may give tensors the methods of arrays (`enable_numpy_behavior`)."""
-
-    def find() -> bool:
-        return any(_NUMPY in name for code in project.solution.frames for name in index_of(code).attributes)
-
-    return project.shared("numpy behavior", find)
+    return any(_NUMPY in name for code in project.solution.frames for name in index_of(code).attributes)

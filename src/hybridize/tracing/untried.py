@@ -10,6 +10,7 @@ from typing import Final
 
 from hybridize.closure import closure
 from hybridize.domain.calls import SEEN
+from hybridize.domain.session import solved
 from hybridize.facts.origins import calls_to
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -58,25 +59,20 @@ def _is_imported(project: ProjectView, code: Code) -> bool:
     return any(project.public.has(each) for each in closure([code], callers))
 
 
+@solved
 def _runs_nothing(project: ProjectView) -> bool:
-    def find() -> bool:
-        reached = project.solution.reached
-        return project.solution.program.alone and not any(
-            code.is_function and not project.roles.is_test(code.path) for code in reached
-        )
-
-    return project.shared("runs nothing", find)
+    reached = project.solution.reached
+    return project.solution.program.alone and not any(
+        code.is_function and not project.roles.is_test(code.path) for code in reached
+    )
 
 
+@solved
 def _tested(project: ProjectView) -> int:
     """What the functions of tests run."""
-
-    def find() -> int:
-        frames = project.solution.frames.items()
-        tests = [f for code, found in frames if project.roles.is_test(code.path) for f in found]
-        return project.extents.of_all(tests) | project.extents.set_of(tests)
-
-    return project.shared("run by tests", find)
+    frames = project.solution.frames.items()
+    tests = [f for code, found in frames if project.roles.is_test(code.path) for f in found]
+    return project.extents.of_all(tests) | project.extents.set_of(tests)
 
 
 def is_seen_called(function: FunctionView) -> bool:

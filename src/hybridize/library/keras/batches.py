@@ -26,7 +26,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import BATCH, DENSE, Dim, arrived, at_run_time, blurred
 from hybridize.library.spec import Call
-from hybridize.library.structures import map_structure, once
+from hybridize.library.structures import each_part, map_structure, once
 
 #: Where the methods take the size of batches.
 _BATCH_SIZE: Final = {"fit": 2, "evaluate": 2, "predict": 1}
@@ -64,21 +64,9 @@ def _batch_of_structure(call: Call, obj: Tup | Container, part: str, done: dict[
     if isinstance(obj, Tup):
         return tup([_batch(call, item, part, done) for item in obj.items], obj.kind, obj.names).value
     if obj.kind == "dict":
-        return _dict_batch(call, obj, part, done)
+        tag = f"batch {part}{obj.site[1]}"
+        return each_part(call, obj, tag, lambda held: _batch(call, held, part, done))
     return call.list_of(_batch(call, call.elements(obj.value), part, done), obj.kind, "batch")
-
-
-def _dict_batch(call: Call, obj: Container, part: str, done: dict[Obj, Value]) -> Value:
-    """A batch of arrays by name."""
-    made = call.new("dict", f"batch {part}{obj.site[1]}")
-    if not call.is_exact(obj):
-        call.engine.cells.lose_exactness(made)
-        held = frozenset(o for o in call.values(obj) if not isinstance(o, Container))
-        call.write(made.rest_cell(), _batch(call, held, part, done))
-    for key, cell in list(obj.fields.items()):
-        held = frozenset(o for o in call.read(cell) if not isinstance(o, Container))
-        call.write(made.cell(key), _batch(call, held, part, done))
-    return made.value
 
 
 def batch_dim(call: Call, rows: Dim, part: str) -> Dim:

@@ -7,8 +7,7 @@ from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import BOTTOM, NONE_V, Container, Inst, LibInst, Tup, Value, prim
-from hybridize.library.keras.core import nothing
-from hybridize.library.spec import Call, ClassSpec, Spec
+from hybridize.library.spec import Call, ClassSpec, Spec, nothing
 
 _METHODS: Final = (
     "on_train_begin on_train_end on_epoch_begin on_epoch_end on_batch_begin on_batch_end on_train_batch_begin "

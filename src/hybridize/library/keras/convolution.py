@@ -12,7 +12,7 @@ from hybridize.library.keras.models import WeightRule, Weights, layer, layer_val
 from hybridize.library.keras.settings import LayerCall
 from hybridize.library.operands import Impossible, Unsure
 from hybridize.library.shapes import product_of, sum_of, window
-from hybridize.library.spec import ClassSpec
+from hybridize.library.spec import ClassSpec, parametrized
 
 Spatial = tuple[Dim, ...]
 
@@ -50,38 +50,31 @@ def _windows(it: LayerCall, spatial: Spatial, size: str, *, pooling: bool = Fals
     return tuple(window(s, k, t, d, "VALID") for s, k, t, d in zip(spatial, kernel, strides, dilation, strict=True))
 
 
-def _ranked(rank: int, rule: Callable[[LayerCall], Shape]) -> Callable[[LayerCall], Shape]:
+@parametrized
+def _ranked(it: LayerCall, rank: int, rule: Callable[[LayerCall], Shape]) -> Shape:
     """A rule that keeps the number of dims: where settings are not known, that much still is."""
-
-    def shape(it: LayerCall) -> Shape:
-        try:
-            return rule(it)
-        except Unsure:
-            known = it.x.known
-            if len(known) != rank + 2:
-                raise Impossible from None
-            return (known[0], *(DYNAMIC if is_dynamic(d) else UNRESOLVED for d in known[1:]))
-
-    return shape
+    try:
+        return rule(it)
+    except Unsure:
+        known = it.x.known
+        if len(known) != rank + 2:
+            raise Impossible from None
+        return (known[0], *(DYNAMIC if is_dynamic(d) else UNRESOLVED for d in known[1:]))
 
 
-def _conv_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(it: LayerCall) -> Shape:
-        batch, spatial, _ = split(it, rank)
-        return joined(it, batch, _windows(it, spatial, "kernel_size"), it.settings.dim("filters"))
-
-    return rule
+@parametrized
+def _conv_shape(it: LayerCall, rank: int) -> Shape:
+    batch, spatial, _ = split(it, rank)
+    return joined(it, batch, _windows(it, spatial, "kernel_size"), it.settings.dim("filters"))
 
 
-def _conv_weights(rank: int) -> WeightRule:
-    def rule(it: LayerCall) -> Weights:
-        _, _, channels = split(it, rank)
-        groups = it.settings.integer("groups", default=1)
-        inner = channels // groups if channels >= 0 else channels
-        filters = it.settings.dim("filters")
-        return _with_bias(it, {"kernel": (*_kernel(it, "kernel_size", rank), inner, filters)}, filters)
-
-    return rule
+@parametrized
+def _conv_weights(it: LayerCall, rank: int) -> Weights:
+    _, _, channels = split(it, rank)
+    groups = it.settings.integer("groups", default=1)
+    inner = channels // groups if channels >= 0 else channels
+    filters = it.settings.dim("filters")
+    return _with_bias(it, {"kernel": (*_kernel(it, "kernel_size", rank), inner, filters)}, filters)
 
 
 def _with_bias(it: LayerCall, weights: Weights, size: Dim) -> Weights:
@@ -100,91 +93,75 @@ def _transposed(size: Dim, kernel: int, stride: int, dilation: int, padding: str
     return (size - 1) * stride + kernel - 2 * (kernel // 2 if padding == "same" else 0) + extra
 
 
-def _transposed_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(it: LayerCall) -> Shape:
-        batch, spatial, _ = split(it, rank)
-        kernel = it.settings.sizes("kernel_size", rank)
-        strides = it.settings.sizes("strides", rank, 1)
-        dilation = it.settings.sizes("dilation_rate", rank, 1)
-        padding = it.settings.word("padding", "valid")
-        extra: tuple[int | None, ...] = (None,) * rank
-        if it.settings.given("output_padding"):
-            extra = it.settings.sizes("output_padding", rank)
-        dims = [
-            _transposed(s, k, t, d, padding, e)
-            for s, k, t, d, e in zip(spatial, kernel, strides, dilation, extra, strict=True)
-        ]
-        return joined(it, batch, tuple(dims), it.settings.dim("filters"))
-
-    return rule
+@parametrized
+def _transposed_shape(it: LayerCall, rank: int) -> Shape:
+    batch, spatial, _ = split(it, rank)
+    kernel = it.settings.sizes("kernel_size", rank)
+    strides = it.settings.sizes("strides", rank, 1)
+    dilation = it.settings.sizes("dilation_rate", rank, 1)
+    padding = it.settings.word("padding", "valid")
+    extra: tuple[int | None, ...] = (None,) * rank
+    if it.settings.given("output_padding"):
+        extra = it.settings.sizes("output_padding", rank)
+    dims = [
+        _transposed(s, k, t, d, padding, e)
+        for s, k, t, d, e in zip(spatial, kernel, strides, dilation, extra, strict=True)
+    ]
+    return joined(it, batch, tuple(dims), it.settings.dim("filters"))
 
 
-def _transposed_weights(rank: int) -> WeightRule:
-    def rule(it: LayerCall) -> Weights:
-        _, _, channels = split(it, rank)
-        filters = it.settings.dim("filters")
-        return _with_bias(it, {"kernel": (*_kernel(it, "kernel_size", rank), filters, channels)}, filters)
-
-    return rule
+@parametrized
+def _transposed_weights(it: LayerCall, rank: int) -> Weights:
+    _, _, channels = split(it, rank)
+    filters = it.settings.dim("filters")
+    return _with_bias(it, {"kernel": (*_kernel(it, "kernel_size", rank), filters, channels)}, filters)
 
 
-def _depthwise_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(it: LayerCall) -> Shape:
-        batch, spatial, channels = split(it, rank)
-        many = it.settings.integer("depth_multiplier", default=1)
-        return joined(it, batch, _windows(it, spatial, "kernel_size"), product_of((channels, many)))
-
-    return rule
+@parametrized
+def _depthwise_shape(it: LayerCall, rank: int) -> Shape:
+    batch, spatial, channels = split(it, rank)
+    many = it.settings.integer("depth_multiplier", default=1)
+    return joined(it, batch, _windows(it, spatial, "kernel_size"), product_of((channels, many)))
 
 
-def _depthwise_weights(rank: int) -> WeightRule:
-    def rule(it: LayerCall) -> Weights:
-        _, _, channels = split(it, rank)
-        many = it.settings.integer("depth_multiplier", default=1)
-        kernel = (*_kernel(it, "kernel_size", rank), channels, many)
-        return _with_bias(it, {"depthwise_kernel": kernel}, product_of((channels, many)))
-
-    return rule
+@parametrized
+def _depthwise_weights(it: LayerCall, rank: int) -> Weights:
+    _, _, channels = split(it, rank)
+    many = it.settings.integer("depth_multiplier", default=1)
+    kernel = (*_kernel(it, "kernel_size", rank), channels, many)
+    return _with_bias(it, {"depthwise_kernel": kernel}, product_of((channels, many)))
 
 
-def _separable_weights(rank: int) -> WeightRule:
-    def rule(it: LayerCall) -> Weights:
-        _, _, channels = split(it, rank)
-        many = it.settings.integer("depth_multiplier", default=1)
-        filters = it.settings.dim("filters")
-        found: Weights = {
-            "depthwise_kernel": (*_kernel(it, "kernel_size", rank), channels, many),
-            "pointwise_kernel": (*(1,) * rank, product_of((channels, many)), filters),
-        }
-        return _with_bias(it, found, filters)
-
-    return rule
+@parametrized
+def _separable_weights(it: LayerCall, rank: int) -> Weights:
+    _, _, channels = split(it, rank)
+    many = it.settings.integer("depth_multiplier", default=1)
+    filters = it.settings.dim("filters")
+    found: Weights = {
+        "depthwise_kernel": (*_kernel(it, "kernel_size", rank), channels, many),
+        "pointwise_kernel": (*(1,) * rank, product_of((channels, many)), filters),
+    }
+    return _with_bias(it, found, filters)
 
 
-def _pool_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(it: LayerCall) -> Shape:
-        batch, spatial, channels = split(it, rank)
-        return joined(it, batch, _windows(it, spatial, "pool_size", pooling=True), channels)
-
-    return rule
+@parametrized
+def _pool_shape(it: LayerCall, rank: int) -> Shape:
+    batch, spatial, channels = split(it, rank)
+    return joined(it, batch, _windows(it, spatial, "pool_size", pooling=True), channels)
 
 
-def _global_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(it: LayerCall) -> Shape:
-        batch, _, channels = split(it, rank)
-        if it.settings.default("keepdims", False):
-            return joined(it, batch, (1,) * rank, channels)
-        return (batch, channels)
-
-    return rule
+@parametrized
+def _global_shape(it: LayerCall, rank: int) -> Shape:
+    batch, _, channels = split(it, rank)
+    if it.settings.default("keepdims", False):
+        return joined(it, batch, (1,) * rank, channels)
+    return (batch, channels)
 
 
-def _adaptive_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(it: LayerCall) -> Shape:
-        batch, _, channels = split(it, rank)
-        return joined(it, batch, it.settings.sizes("output_size", rank), channels)
-
-    return rule
+@parametrized
+def _adaptive_shape(it: LayerCall, rank: int) -> Shape:
+    batch, _, channels = split(it, rank)
+    return joined(it, batch, it.settings.sizes("output_size", rank), channels)
 
 
 def _pairs(it: LayerCall, name: str, rank: int) -> list[tuple[int, int]]:
@@ -231,59 +208,47 @@ def _ints(it: LayerCall, value: Value) -> list[int]:
     return found
 
 
-def _padding_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(it: LayerCall) -> Shape:
-        batch, spatial, channels = split(it, rank)
-        dims = [sum_of((s, a, b)) for s, (a, b) in zip(spatial, _pairs(it, "padding", rank), strict=True)]
-        return joined(it, batch, tuple(dims), channels)
-
-    return rule
+@parametrized
+def _padding_shape(it: LayerCall, rank: int) -> Shape:
+    batch, spatial, channels = split(it, rank)
+    dims = [sum_of((s, a, b)) for s, (a, b) in zip(spatial, _pairs(it, "padding", rank), strict=True)]
+    return joined(it, batch, tuple(dims), channels)
 
 
-def _cropping_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(it: LayerCall) -> Shape:
-        batch, spatial, channels = split(it, rank)
-        dims = [
-            max(s - a - b, 0) if s >= 0 else blurred(s)
-            for s, (a, b) in zip(spatial, _pairs(it, "cropping", rank), strict=True)
-        ]
-        return joined(it, batch, tuple(dims), channels)
-
-    return rule
+@parametrized
+def _cropping_shape(it: LayerCall, rank: int) -> Shape:
+    batch, spatial, channels = split(it, rank)
+    dims = [
+        max(s - a - b, 0) if s >= 0 else blurred(s)
+        for s, (a, b) in zip(spatial, _pairs(it, "cropping", rank), strict=True)
+    ]
+    return joined(it, batch, tuple(dims), channels)
 
 
-def _upsampled(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(it: LayerCall) -> Shape:
-        batch, spatial, channels = split(it, rank)
-        dims = [product_of((s, k)) for s, k in zip(spatial, it.settings.sizes("size", rank, 2), strict=True)]
-        return joined(it, batch, tuple(dims), channels)
-
-    return rule
+@parametrized
+def _upsampled(it: LayerCall, rank: int) -> Shape:
+    batch, spatial, channels = split(it, rank)
+    dims = [product_of((s, k)) for s, k in zip(spatial, it.settings.sizes("size", rank, 2), strict=True)]
+    return joined(it, batch, tuple(dims), channels)
 
 
-def _recurrent_convolution(rank: int) -> Callable[[LayerCall], Value]:
+@parametrized
+def _recurrent_convolution(it: LayerCall, rank: int) -> Value:
     """`ConvLSTM`: a convolution at each time step."""
-
-    def states(it: LayerCall) -> Value:
-        shape = it.x.known
-        if len(shape) != rank + 3:
-            raise Impossible
-        first = it.channels_first()
-        spatial = _windows(it, shape[3:] if first else shape[2:-1], "kernel_size")
-        filters = it.settings.dim("filters")
-        inner = (filters, *spatial) if first else (*spatial, filters)
-        dtype = it.compute_dtype()
-        sequences, state = it.settings.default("return_sequences", False), it.settings.default("return_state", False)
-        output = it.result(dtype, (shape[0], shape[1], *inner) if sequences else (shape[0], *inner))
-        if not state:
-            return output
-        last = it.result(dtype, (shape[0], *inner))
-        made = it.call.new("list", "states")
-        for i, value in enumerate((output, last, last)):
-            it.call.write(made.cell(i), value)
-        return made.value
-
-    return states
+    shape = it.x.known
+    if len(shape) != rank + 3:
+        raise Impossible
+    first = it.channels_first()
+    spatial = _windows(it, shape[3:] if first else shape[2:-1], "kernel_size")
+    filters = it.settings.dim("filters")
+    inner = (filters, *spatial) if first else (*spatial, filters)
+    dtype = it.compute_dtype()
+    sequences, state = it.settings.default("return_sequences", False), it.settings.default("return_state", False)
+    output = it.result(dtype, (shape[0], shape[1], *inner) if sequences else (shape[0], *inner))
+    if not state:
+        return output
+    last = it.result(dtype, (shape[0], *inner))
+    return it.call.listed((output, last, last), "states")
 
 
 _ACTIVATED_SETTINGS: Final = "filters kernel_size strides padding dilation_rate use_bias groups data_format"

@@ -50,12 +50,7 @@ from hybridize.library.keras.tracking import (
     trainable_weights,
     weight_arrays,
 )
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
-
-
-def nothing(call: Call) -> Value:
-    """A rule for what returns None."""
-    return NONE_V
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, nothing
 
 
 def _build(call: Call) -> Value:
@@ -64,10 +59,8 @@ def _build(call: Call) -> Value:
     given = call.arg(0, "input_shape")
     several = _shapes(call, given)
     if several and isinstance(obj, Inst) and "keras.Model" in registry.mro_names(obj):
-        inputs = call.new("list", "inputs")
-        for i, each in enumerate(several):
-            call.write(inputs.cell(i), _placeholder(call, shape_of(call, each)))
-        call.method(obj, "call", inputs.value, how=How.KERAS)
+        inputs = call.listed([_placeholder(call, shape_of(call, each)) for each in several], "inputs")
+        call.method(obj, "call", inputs, how=How.KERAS)
         return NONE_V
     shape = None if several else shape_of(call, given)
     if shape is None or not isinstance(obj, (Inst, LibInst)):
@@ -251,10 +244,7 @@ def _without_inputs(call: Call, layers: Value) -> Value:
             values = [call.read(cell) for cell in group.fields.values()]
             kept = [value for value in values if not value or not all(map(_is_input, value))]
             if len(kept) < len(values):
-                made = call.new("list", "layers")
-                for place, value in enumerate(kept):
-                    call.write(made.cell(place), value)
-                return made.value
+                return call.listed(kept, "layers")
     return layers
 
 
@@ -306,9 +296,7 @@ def _functional_inputs(call: Call) -> Value:
     given = _functional_input(call)
     if any(isinstance(o, (Container, Tup)) for o in given):
         return given
-    made = call.new("list", "inputs")
-    call.write(made.cell(0), given)
-    return made.value
+    return call.listed([given], "inputs")
 
 
 def _from_config(call: Call) -> Value:

@@ -12,7 +12,7 @@ from hybridize.library.keras.models import WeightRule, Weights, layer, layer_val
 from hybridize.library.keras.named import activations
 from hybridize.library.keras.settings import LayerCall
 from hybridize.library.operands import Impossible, Unsure
-from hybridize.library.spec import Call, ClassSpec, Rule
+from hybridize.library.spec import Call, ClassSpec, Rule, parametrized
 
 
 def same(it: LayerCall) -> Shape:
@@ -126,6 +126,7 @@ def _axes(it: LayerCall) -> list[int]:
     return sorted(a % rank for a in axes)
 
 
+@parametrized
 def _scale(it: LayerCall, names: str, statistics: str = "") -> Weights:
     """Weights over the normalized axes, those that are switched off left out."""
     shape = it.x.known
@@ -139,12 +140,8 @@ def _scale(it: LayerCall, names: str, statistics: str = "") -> Weights:
     return found
 
 
-def _batch_norm_weights(it: LayerCall) -> Weights:
-    return _scale(it, "gamma beta", "moving_mean moving_variance")
-
-
-def _layer_norm_weights(it: LayerCall) -> Weights:
-    return _scale(it, "gamma beta")
+_batch_norm_weights: Final = _scale("gamma beta", "moving_mean moving_variance")
+_layer_norm_weights: Final = _scale("gamma beta")
 
 
 def _group_norm_weights(it: LayerCall) -> Weights:

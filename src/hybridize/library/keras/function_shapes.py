@@ -5,7 +5,7 @@ from __future__ import annotations
 from hybridize.domain.objects import Value
 from hybridize.domain.tensors import DYNAMIC, SYMBOLIC, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.keras.reshaping import batch_dot
-from hybridize.library.operands import Args, Impossible, ShapeRule, Unsure
+from hybridize.library.operands import Args, Impossible, Unsure
 from hybridize.library.shapes import (
     axis_of,
     broadcast_all,
@@ -18,21 +18,20 @@ from hybridize.library.shapes import (
     reshaped,
     squeezed,
     sum_of,
+    tiled,
     window,
 )
+from hybridize.library.spec import parametrized
 
 
-def arg_extreme_shape(default: int | None) -> ShapeRule:
+@parametrized
+def arg_extreme_shape(a: Args, default: int | None) -> Shape:
     """Without one axis, or without all."""
-
-    def rule(a: Args) -> Shape:
-        shape = a.tensor("x").known
-        keep = a.flag("keepdims")
-        if not a.given("axis"):
-            return reduced(shape, None if default is None else (default,), keep)
-        return reduced(shape, (a.integer("axis"),), keep)
-
-    return rule
+    shape = a.tensor("x").known
+    keep = a.flag("keepdims")
+    if not a.given("axis"):
+        return reduced(shape, None if default is None else (default,), keep)
+    return reduced(shape, (a.integer("axis"),), keep)
 
 
 def expand_shape(a: Args) -> Shape:
@@ -117,14 +116,10 @@ def one_hot_shape(a: Args) -> Shape:
 
 def tile_shape(a: Args) -> Shape:
     """Dims times their counts."""
-    shape = a.tensor("x").known
     times = a.integers("n", "repeats")
     if times is None:
         raise Impossible
-    if len(times) > len(shape):
-        shape = (1,) * (len(times) - len(shape)) + shape
-    times = (1,) * (len(shape) - len(times)) + times
-    return tuple(product_of((d, t)) for d, t in zip(shape, times, strict=True))
+    return tiled(a.tensor("x").known, times)
 
 
 def repeat_elements_shape(a: Args) -> Shape:
@@ -253,15 +248,12 @@ def moved_shape(a: Args) -> Shape:
     return permuted(shape, order)
 
 
-def square_shape(*names: str) -> ShapeRule:
+@parametrized
+def square_shape(a: Args, *names: str) -> Shape:
     """A matrix of one or two sizes."""
-
-    def rule(a: Args) -> Shape:
-        first = a.integer(names[0])
-        second = a.integer(names[1]) if len(names) > 1 and a.given(names[1]) else first
-        return (first, second)
-
-    return rule
+    first = a.integer(names[0])
+    second = a.integer(names[1]) if len(names) > 1 and a.given(names[1]) else first
+    return (first, second)
 
 
 def glu_shape(a: Args) -> Shape:
@@ -276,16 +268,13 @@ def attention_shape(a: Args) -> Shape:
     return (*a.tensor("query").known[:-1], a.tensor("value").known[-1])
 
 
-def crossentropy_shape(reduce: bool) -> ShapeRule:
+@parametrized
+def crossentropy_shape(a: Args, reduce: bool) -> Shape:
     """The output's dims, or those without the classes."""
-
-    def rule(a: Args) -> Shape:
-        shape = a.tensor("output").known
-        if not reduce:
-            return broadcast_all((shape, a.tensor("target").shape))
-        return reduced(shape, (a.integer("axis", default=-1),), False)
-
-    return rule
+    shape = a.tensor("output").known
+    if not reduce:
+        return broadcast_all((shape, a.tensor("target").shape))
+    return reduced(shape, (a.integer("axis", default=-1),), False)
 
 
 def no_shape() -> Shape:

@@ -42,19 +42,7 @@ from hybridize.library.keras.function_shapes import (
 )
 from hybridize.library.keras.settings import float_of_inputs, is_float
 from hybridize.library.numpy.shaping import arange
-from hybridize.library.operands import (
-    Args,
-    DtypeRule,
-    Operand,
-    Unsure,
-    chosen,
-    fixed,
-    group,
-    op,
-    record,
-    same,
-    value_rule,
-)
+from hybridize.library.operands import Args, Operand, Unsure, chosen, fixed, group, op, record, same, value_rule
 from hybridize.library.shapes import (
     axis_of,
     broadcasting,
@@ -68,7 +56,7 @@ from hybridize.library.shapes import (
     shaped,
     stacked,
 )
-from hybridize.library.spec import Spec
+from hybridize.library.spec import Spec, parametrized
 from hybridize.library.tensorflow.linalg import einsum_of, einsum_operands
 
 
@@ -77,24 +65,18 @@ def _steady(o: Operand) -> str | None:
     return None if o.weak and o.dtype != "float32" else o.dtype
 
 
-def floating(*names: str) -> DtypeRule:
+@parametrized
+def floating(a: Args, *names: str) -> str | None:
     """The operands' dtype if it is one of floats and all agree."""
-
-    def rule(a: Args) -> str | None:
-        found = agreeing(*names)(a)
-        return found if is_float(found) else None
-
-    return rule
+    found = agreeing(*names)(a)
+    return found if is_float(found) else None
 
 
-def agreeing(*names: str) -> DtypeRule:
+@parametrized
+def agreeing(a: Args, *names: str) -> str | None:
     """The operands' dtype if all tensors have it; Python numbers go along with floats."""
-
-    def rule(a: Args) -> str | None:
-        operands = [a.tensor(n) for n in (names or (a.first,)) if a.given(n)]
-        return agreement(operands)
-
-    return rule
+    operands = [a.tensor(n) for n in (names or (a.first,)) if a.given(n)]
+    return agreement(operands)
 
 
 def agreement(operands: list[Operand]) -> str | None:
@@ -135,12 +117,9 @@ def _split(a: Args) -> Value:
     at = axis_of(x.rank, a.integer("axis", default=0))
     size = x.known[at]
     part = a.result(_steady(x), replaced(x.known, at, size // count if size >= 0 else blurred(size)))
-    made = a.call.new("list", "parts")
-    for i in range(count if count <= 32 else 0):
-        a.call.write(made.cell(i), part)
     if count > 32:
         raise Unsure
-    return made.value
+    return a.call.listed([part] * count, "parts")
 
 
 def _top_k(a: Args) -> Value:

@@ -8,7 +8,7 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, Container, Obj, Tensor, Tup, Value, tensor, tup
 from hybridize.domain.tensors import BATCH, DENSE, SYMBOLIC, Dim, Shape, is_batch
 from hybridize.library.spec import Call
-from hybridize.library.structures import once
+from hybridize.library.structures import each_part, once
 
 
 def as_kind(call: Call, value: Value, kind: str, batch: Dim = BATCH) -> Value:
@@ -41,8 +41,5 @@ def _structure(call: Call, obj: Tup | Container, kind: str, batch: Dim, done: di
         values = call.values(obj)
         held = frozenset(o for o in values if not isinstance(o, Container))
         return call.list_of(_of(call, held, kind, batch, done), obj.kind, f"{kind} structure")
-    made = call.new(obj.kind, f"{kind} structure {obj.site[1]}")
-    for key, cell in list(obj.fields.items()):
-        held = frozenset(o for o in call.read(cell) if not isinstance(o, Container))
-        call.write(made.cell(key), _of(call, held, kind, batch, done))
-    return made.value
+    tag = f"{kind} structure {obj.site[1]}"
+    return each_part(call, obj, tag, lambda held: _of(call, held, kind, batch, done))

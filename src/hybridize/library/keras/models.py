@@ -20,7 +20,7 @@ from hybridize.library.keras.settings import (
 )
 from hybridize.library.keras.sizes import BUILT
 from hybridize.library.operands import Impossible, Unsure, expand
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
 
 Weights: TypeAlias = "dict[str, tuple[Dim, ...]]"
 
@@ -116,17 +116,14 @@ def note_input(call: Call) -> None:
             call.write(obj.cell(BUILT), kept)
 
 
-def weight(rule: WeightRule, name: str) -> Rule:
+@parametrized
+def weight(call: Call, rule: WeightRule, name: str) -> Value:
     """A property that is one of the weights."""
-
-    def found(call: Call) -> Value:
-        shapes = built_weights(call, rule)
-        if shapes is None or name not in shapes:
-            settings = settings_of_receiver(call)
-            return tensor(VARIABLE, weight_dtype(settings)).value if shapes is None else NONE.value
-        return weight_value(call, shapes[name])
-
-    return found
+    shapes = built_weights(call, rule)
+    if shapes is None or name not in shapes:
+        settings = settings_of_receiver(call)
+        return tensor(VARIABLE, weight_dtype(settings)).value if shapes is None else NONE.value
+    return weight_value(call, shapes[name])
 
 
 def weight_value(call: Call, shape: tuple[Dim, ...]) -> Value:
@@ -148,20 +145,17 @@ def built_weights(call: Call, rule: WeightRule) -> Weights | None:
         return None
 
 
-def _named_weights(rule: WeightRule) -> Rule:
+@parametrized
+def _named_weights(call: Call, rule: WeightRule) -> Value:
     """The weights by name; nothing while the layer is not built."""
-
-    def found(call: Call) -> Value:
-        shapes = built_weights(call, rule)
-        if shapes is None:
-            return BOTTOM
-        values = {name: weight_value(call, shape) for name, shape in shapes.items()}
-        made: Container = call.new("dict", "weights " + " ".join(map(show, values.values())))
-        for name, value in values.items():
-            call.write(made.cell(name), value)
-        return made.value
-
-    return found
+    shapes = built_weights(call, rule)
+    if shapes is None:
+        return BOTTOM
+    values = {name: weight_value(call, shape) for name, shape in shapes.items()}
+    made: Container = call.new("dict", "weights " + " ".join(map(show, values.values())))
+    for name, value in values.items():
+        call.write(made.cell(name), value)
+    return made.value
 
 
 def weight_properties(rule: WeightRule, names: str) -> dict[str, Rule]:
@@ -169,21 +163,18 @@ def weight_properties(rule: WeightRule, names: str) -> dict[str, Rule]:
     return {name: weight(rule, name) for name in names.split()}
 
 
-def setting(name: str) -> Rule:
+@parametrized
+def setting(call: Call, name: str) -> Value:
     """A property that reads a setting back."""
-
-    def found(call: Call) -> Value:
-        settings = settings_of_receiver(call)
-        try:
-            given = settings.value(name)
-            if given:
-                return given
-            default = default_of(settings.name, name, None)
-            return value_of_constant(default)
-        except Unsure:
-            return unknown_setting(name).value
-
-    return found
+    settings = settings_of_receiver(call)
+    try:
+        given = settings.value(name)
+        if given:
+            return given
+        default = default_of(settings.name, name, None)
+        return value_of_constant(default)
+    except Unsure:
+        return unknown_setting(name).value
 
 
 def value_of_constant(const: Any) -> Value:

@@ -9,33 +9,30 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, NONE, Bound, Func, Inst, LibInst, Lit, Prim, Unknown, Value, lib, unknown
 from hybridize.domain.unknowns import Why
 from hybridize.library.index import lookup
-from hybridize.library.spec import Call, Rule, Spec
+from hybridize.library.spec import Call, Spec, parametrized
 
 
-def _by_name(what: str) -> Rule:
+@parametrized
+def _by_name(call: Call, what: str) -> Value:
     """A function of the name, or an instance of the class; what is no name stays as it is."""
-
-    def rule(call: Call) -> Value:
-        module = call.name.rpartition(".")[0]
-        result = BOTTOM
-        for obj in call.arg(0, "identifier"):
-            text = getattr(obj, "const", None)
-            if not isinstance(text, str):
-                keeps = isinstance(obj, (Func, Inst, Bound, LibInst)) or obj is NONE
-                result = join(result, obj.value if keeps else unknown(what).value)
-                continue
-            camel = "".join(part[:1].upper() + part[1:] for part in text.split("_"))
-            found = next((e for n in (text, camel) if (e := lookup(f"{module}.{n}")) is not None), None)
-            if found is None:
-                result = join(result, unknown(what).value)
-            elif found.kind == "class":
-                made = call.engine.calls.call_value(call.frame, call.pos, lib(found.name).value, [], {}, How.CALL)
-                result = join(result, made)
-            else:
-                result = join(result, lib(found.name).value)
-        return result
-
-    return rule
+    module = call.name.rpartition(".")[0]
+    result = BOTTOM
+    for obj in call.arg(0, "identifier"):
+        text = getattr(obj, "const", None)
+        if not isinstance(text, str):
+            keeps = isinstance(obj, (Func, Inst, Bound, LibInst)) or obj is NONE
+            result = join(result, obj.value if keeps else unknown(what).value)
+            continue
+        camel = "".join(part[:1].upper() + part[1:] for part in text.split("_"))
+        found = next((e for n in (text, camel) if (e := lookup(f"{module}.{n}")) is not None), None)
+        if found is None:
+            result = join(result, unknown(what).value)
+        elif found.kind == "class":
+            made = call.engine.calls.call_value(call.frame, call.pos, lib(found.name).value, [], {}, How.CALL)
+            result = join(result, made)
+        else:
+            result = join(result, lib(found.name).value)
+    return result
 
 
 def unknown_setting(name: str) -> Unknown:

@@ -21,8 +21,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import DENSE, NDARRAY
-from hybridize.library.keras.core import nothing
-from hybridize.library.spec import Call, ClassSpec, Spec
+from hybridize.library.spec import Call, ClassSpec, Spec, nothing
 
 
 def _minimize(call: Call) -> Value:

@@ -9,10 +9,10 @@ from hybridize.domain.objects import INT_V, NONE, STR_V, Bound, Func, Inst, Valu
 from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Dim, Shape
 from hybridize.library.convert import PYTHON_TF, type_of_value
 from hybridize.library.keras.dense import normal, same
-from hybridize.library.keras.models import LayerShape, layer, layer_value
+from hybridize.library.keras.models import layer, layer_value
 from hybridize.library.keras.settings import LayerCall, Settings, settings_of_receiver
 from hybridize.library.operands import Unsure
-from hybridize.library.spec import Call, ClassSpec, Spec
+from hybridize.library.spec import Call, ClassSpec, Spec, nothing, parametrized
 
 
 def _resized(it: LayerCall) -> Shape:
@@ -32,19 +32,17 @@ def _cropped(it: LayerCall) -> Shape:
     return (*shape[:-3], UNRESOLVED, UNRESOLVED, shape[-1])
 
 
-def _vary(height: bool, width: bool) -> LayerShape:
-    def rule(it: LayerCall) -> Shape:
-        shape = it.x.known
-        if len(shape) not in (3, 4):
-            raise Unsure
-        dims: list[Dim] = list(shape)
-        if height:
-            dims[-3] = DYNAMIC
-        if width:
-            dims[-2] = DYNAMIC
-        return tuple(dims)
-
-    return rule
+@parametrized
+def _vary(it: LayerCall, height: bool, width: bool) -> Shape:
+    shape = it.x.known
+    if len(shape) not in (3, 4):
+        raise Unsure
+    dims: list[Dim] = list(shape)
+    if height:
+        dims[-3] = DYNAMIC
+    if width:
+        dims[-2] = DYNAMIC
+    return tuple(dims)
 
 
 def _tokens(it: LayerCall) -> Dim:
@@ -145,20 +143,16 @@ def _category(it: LayerCall) -> Value:
     return _encoded(it, mode, it.settings.dim("num_tokens"), it.x.shape)
 
 
-def _nothing(call: Call) -> Value:
-    return NONE.value
-
-
 _ADAPT: Final[dict[str, Spec]] = {
-    "adapt": Spec(_nothing, effects=("eager_only", "mutate")),
-    "set_vocabulary": Spec(_nothing, effects=("eager_only", "mutate")),
+    "adapt": Spec(nothing, effects=("eager_only", "mutate")),
+    "set_vocabulary": Spec(nothing, effects=("eager_only", "mutate")),
     "get_vocabulary": Spec(lambda call: call.list_of(STR_V, "list", "vocabulary"), effects=("eager_only",)),
     "vocabulary_size": Spec(lambda call: INT_V),
-    "reset_state": Spec(_nothing),
-    "update_state": Spec(_nothing),
-    "finalize_state": Spec(_nothing),
-    "load_assets": Spec(_nothing, effects=("io",)),
-    "save_assets": Spec(_nothing, effects=("io",)),
+    "reset_state": Spec(nothing),
+    "update_state": Spec(nothing),
+    "finalize_state": Spec(nothing),
+    "load_assets": Spec(nothing, effects=("io",)),
+    "save_assets": Spec(nothing, effects=("io",)),
 }
 
 

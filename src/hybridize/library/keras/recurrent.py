@@ -15,7 +15,7 @@ from hybridize.library.keras.models import LayerValue, layer_value
 from hybridize.library.keras.settings import LayerCall, Settings, cast_inputs, entered, layer_class
 from hybridize.library.operands import Impossible, Unsure
 from hybridize.library.shapes import sum_of
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Spec, parametrized
 
 #: How many state tensors a layer or cell has, and how many gates.
 _STATES: Final = {"LSTM": 2, "GRU": 1, "SimpleRNN": 1, "CuDNNLSTM": 2, "CuDNNGRU": 1}
@@ -31,13 +31,6 @@ def _time_and_batch(it: LayerCall) -> tuple[Dim, Dim]:
 
 def _sequence_shape(it: LayerCall, batch: Dim, time: Dim, rest: tuple[Dim, ...]) -> Shape:
     return (time, batch, *rest) if it.settings.default("time_major", False) else (batch, time, *rest)
-
-
-def _list(it: LayerCall, values: list[Value], tag: str) -> Value:
-    made = it.call.new("list", tag)
-    for i, value in enumerate(values):
-        it.call.write(made.cell(i), value)
-    return made.value
 
 
 def _kind(name: str) -> str:
@@ -57,7 +50,7 @@ def _recurrent(kind: str) -> ClassSpec:
         if not it.settings.default("return_state", False):
             return output
         # Keras 2 gives a list, Keras 3 a tuple: code that indexes or unpacks sees the same.
-        return _list(it, [output] + [state] * _STATES[kind], "states")
+        return it.call.listed([output] + [state] * _STATES[kind], "states")
 
     return layer_value(rule, properties=normal(settings="units return_sequences return_state go_backwards stateful"))
 
@@ -71,7 +64,7 @@ def _cell(kind: str) -> ClassSpec:
         state = it.result(it.compute_dtype(), (*shape[:-1], it.settings.dim("units")))
         given = it.call.arg(1, "states")
         if kind == "LSTM" or not any(isinstance(o, Tensor) for o in given):
-            states = _list(it, [state] * _STATES[kind], "states")
+            states = it.call.listed([state] * _STATES[kind], "states")
         else:
             states = state
         return tup([state, states]).value
@@ -92,29 +85,21 @@ def _state_size(call: Call, kind: str) -> Value:
     size = dim_value(_units(call))
     if _STATES[kind] == 1:
         return size
-    made = call.new("list", "state_size")
-    for i in range(_STATES[kind]):
-        call.write(made.cell(i), size)
-    return made.value
+    return call.listed([size] * _STATES[kind], "state_size")
 
 
-def _initial_states(kind: str) -> Rule:
-    def rule(call: Call) -> Value:
-        batch: Dim = DYNAMIC
-        # Keras 2 takes inputs, batch size and dtype, Keras 3 the batch size alone.
-        index = 0 if len(call.args) == 1 else 1
-        given = call.kwargs.get("batch_size", BOTTOM) or (call.args[index] if index < len(call.args) else BOTTOM)
-        if given:
-            batch = dim_of(given)
-        state = tensor(DENSE, None, (batch, _units(call))).value
-        if _STATES[kind] == 1:
-            return state
-        made = call.new("list", "states")
-        for i in range(_STATES[kind]):
-            call.write(made.cell(i), state)
-        return made.value
-
-    return rule
+@parametrized
+def _initial_states(call: Call, kind: str) -> Value:
+    batch: Dim = DYNAMIC
+    # Keras 2 takes inputs, batch size and dtype, Keras 3 the batch size alone.
+    index = 0 if len(call.args) == 1 else 1
+    given = call.kwargs.get("batch_size", BOTTOM) or (call.args[index] if index < len(call.args) else BOTTOM)
+    if given:
+        batch = dim_of(given)
+    state = tensor(DENSE, None, (batch, _units(call))).value
+    if _STATES[kind] == 1:
+        return state
+    return call.listed([state] * _STATES[kind], "states")
 
 
 # Wrappers ------------------------------------------------------------------------------------------------------------
@@ -196,7 +181,7 @@ def _step_of(it: LayerCall, cell: Value, dtype: str | None, shape: Shape) -> tup
     if isinstance(obj, LibInst) and _kind(obj.cls) in _STATES:
         units = Settings(it.call, obj, obj.cls).dim("units")
         made = tensor(DENSE, it.compute_dtype(), None if not shape else (shape[0], units))
-        return made, _list(it, [made.value] * _STATES[_kind(obj.cls)], f"states {units}")
+        return made, it.call.listed([made.value] * _STATES[_kind(obj.cls)], f"states {units}")
     found = _call_cell(it, cell, dtype, shape)
     if len(found) == 1:
         (pair,) = found
@@ -226,10 +211,10 @@ def _rnn(it: LayerCall) -> Value:
     if not it.settings.default("return_state", False):
         return made
     if len(cells) > 1:
-        return _list(it, [made, *states], "states")
+        return it.call.listed([made, *states], "states")
     (held,) = states[0] if len(states[0]) == 1 else (None,)
     parts = it.args.items_of(held) if isinstance(held, (Tup, Container)) else states
-    return _list(it, [made, *(_as_result(it, part) for part in parts)], "states")
+    return it.call.listed([made, *(_as_result(it, part) for part in parts)], "states")
 
 
 def _as_result(it: LayerCall, state: Value) -> Value:
@@ -258,13 +243,13 @@ def _bidirectional(it: LayerCall) -> Value:
         values = it.call.read_all(obj)
         (first,) = values[0] if len(values[0]) == 1 else (None,)
         if isinstance(first, Tensor) and mode is not None:
-            return _list(it, [_merged(it, first, mode), *values[1:], *values[1:]], "both states")
+            return it.call.listed([_merged(it, first, mode), *values[1:], *values[1:]], "both states")
     raise Unsure
 
 
 def _merged(it: LayerCall, one: Tensor, mode: object) -> Value:
     if mode is None:
-        return _list(it, [one.value, one.value], "both directions")
+        return it.call.listed([one.value, one.value], "both directions")
     if mode != "concat":
         return one.value
     shape = None if not one.shape else (*one.shape[:-1], sum_of((one.shape[-1], one.shape[-1])))

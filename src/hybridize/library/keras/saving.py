@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import Func, Value, Wrapper, lib, unknown
-from hybridize.library.spec import Call, Rule, Spec
+from hybridize.library.spec import Call, Rule, Spec, parametrized
 
 #: The effect of naming an object for files. Of a container all that is in it.
 SAVED: Final = "saved"
@@ -19,15 +19,12 @@ def _registered(call: Call) -> Value:
     return call.arg(0)
 
 
-def _given(index: int, rule: Rule) -> Rule:
+@parametrized
+def _given(call: Call, index: int, rule: Rule) -> Value:
     """A rule for what takes `custom_objects` at a position."""
-
-    def named(call: Call) -> Value:
-        for obj in call.arg(index, "custom_objects"):
-            call.effect(SAVED, call.name, obj)
-        return rule(call)
-
-    return named
+    for obj in call.arg(index, "custom_objects"):
+        call.effect(SAVED, call.name, obj)
+    return rule(call)
 
 
 def _custom_objects(call: Call) -> Value:

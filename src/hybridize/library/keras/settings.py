@@ -37,7 +37,7 @@ from hybridize.library.convert import dtype_of
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.index import known_package
 from hybridize.library.operands import INFER, Args, Impossible, Operand, Unsure, positions
-from hybridize.library.spec import Call, Rule
+from hybridize.library.spec import Call, parametrized
 from hybridize.library.structures import once
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -210,19 +210,16 @@ def global_setting(call: Call, name: str) -> Value:
     return call.read(store.cell(name))
 
 
-def set_global(name: str) -> Rule:
+@parametrized
+def set_global(call: Call, name: str) -> Value:
     """A rule for a function that changes a setting of all layers."""
-
-    def rule(call: Call) -> Value:
-        store = call.engine.cells.backing(lib("keras.config"), "dict")
-        given = call.every() or unknown("a setting").value
-        call.frame.volatile = True  # it looks at the callers of the function
-        if not _is_certain(call.frame, call.pos):
-            given = join(given, unknown("a setting of some runs").value)
-        call.write(store.cell(name), given)
-        return NONE.value
-
-    return rule
+    store = call.engine.cells.backing(lib("keras.config"), "dict")
+    given = call.every() or unknown("a setting").value
+    call.frame.volatile = True  # it looks at the callers of the function
+    if not _is_certain(call.frame, call.pos):
+        given = join(given, unknown("a setting of some runs").value)
+    call.write(store.cell(name), given)
+    return NONE.value
 
 
 def _is_certain(frame: Any, pos: int, depth: int = 0) -> bool:

@@ -8,22 +8,19 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import INT_V, NONE_V, STR_V, Value, prim, tensor
 from hybridize.domain.tensors import NDARRAY, UNRESOLVED
 from hybridize.library.defaults import keep_arguments
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Spec, nothing, parametrized
 
 _TOKENIZER: Final = "keras.preprocessing.text.Tokenizer"
 _NUMBER: Final = prim("int", True).value
 
 
-def _index(tag: str, value: Value) -> Rule:
+@parametrized
+def _index(call: Call, tag: str, value: Value) -> Value:
     """A dictionary with such values under keys that are not known."""
-
-    def rule(call: Call) -> Value:
-        made = call.new("dict", tag)
-        call.engine.cells.lose_exactness(made)
-        call.write(made.rest_cell(), value)
-        return made.value
-
-    return rule
+    made = call.new("dict", tag)
+    call.engine.cells.lose_exactness(made)
+    call.write(made.rest_cell(), value)
+    return made.value
 
 
 def _sequences(call: Call) -> Value:
@@ -55,8 +52,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
 CLASSES: Final[dict[str, ClassSpec]] = {
     _TOKENIZER: ClassSpec(
         methods={
-            "fit_on_texts": Spec(lambda call: NONE_V, effects=("mutate",)),
-            "fit_on_sequences": Spec(lambda call: NONE_V, effects=("mutate",)),
+            "fit_on_texts": Spec(nothing, effects=("mutate",)),
+            "fit_on_sequences": Spec(nothing, effects=("mutate",)),
             "texts_to_sequences": Spec(_sequences),
             "sequences_to_texts": Spec(_texts),
             "texts_to_matrix": Spec(_matrix),

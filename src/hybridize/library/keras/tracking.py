@@ -9,7 +9,7 @@ from hybridize.domain.objects import BOTTOM, EVERY, Container, Inst, LibInst, Ob
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.library import registry
 from hybridize.library.keras.settings import Settings, weight_dtype
-from hybridize.library.spec import Call
+from hybridize.library.spec import Call, parametrized
 
 TRAINABLE: Final = ("trainable_variables", "trainable_weights")
 FIXED: Final = ("non_trainable_variables", "non_trainable_weights")
@@ -166,6 +166,7 @@ def _searched(call: Call, frame: Any, which: tuple[str, ...]) -> _Search:
     return search
 
 
+@parametrized
 def _listed(call: Call, which: tuple[str, ...], kind: str) -> Value:
     search = call.engine.cells.shared(
         call.frame, ("weights", call.receiver, which, call.frame.lenient), lambda frame: _searched(call, frame, which)
@@ -179,31 +180,15 @@ def _listed(call: Call, which: tuple[str, ...], kind: str) -> Value:
     if not found or not search.exact or len(found) > _MOST_LISTED:
         return call.list_of(join_all(found) or tensor(kind).value, "list", "weights")
     # The content names the list: one that is not whole yet must not be mixed with that which it becomes.
-    made = call.new("list", "weights " + " ".join(map(show, found)))
-    for i, value in enumerate(found):
-        call.write(made.cell(i), value)
-    return made.value
+    return call.listed(found, "weights " + " ".join(map(show, found)))
 
 
-def tracked_weights(call: Call) -> Value:
-    """`model.weights`: the variables that are tracked, in order where it is known."""
-    return _listed(call, OTHER_WEIGHTS, VARIABLE)
-
-
-def trainable_weights(call: Call) -> Value:
-    """`model.trainable_variables`."""
-    return _listed(call, TRAINABLE, VARIABLE)
-
-
-def fixed_weights(call: Call) -> Value:
-    """`model.non_trainable_variables`."""
-    return _listed(call, FIXED, VARIABLE)
-
-
-def weight_arrays(call: Call) -> Value:
-    """`model.get_weights()`."""
-    return _listed(call, OTHER_WEIGHTS, NDARRAY)
-
+#: `model.weights`: the variables that are tracked, in order where it is known; those that are trained, and the others.
+tracked_weights: Final = _listed(OTHER_WEIGHTS, VARIABLE)
+trainable_weights: Final = _listed(TRAINABLE, VARIABLE)
+fixed_weights: Final = _listed(FIXED, VARIABLE)
+#: `model.get_weights()`.
+weight_arrays: Final = _listed(OTHER_WEIGHTS, NDARRAY)
 
 # The layers themselves ------------------------------------------------------------------------------------------------
 
@@ -220,10 +205,7 @@ def direct_layers(call: Call) -> Value:
     if not exact or len(found) > _MOST_LISTED:
         return call.list_of(join_all([o.value for o in found]), "list", "layers")
     # Named by its content, as a list of weights is.
-    made = call.new("list", "layers " + " ".join(f"{o.site[1]}.{o.frame}" for o in found))
-    for place, layer in enumerate(found):
-        call.write(made.cell(place), layer.value)
-    return made.value
+    return call.listed([o.value for o in found], "layers " + " ".join(f"{o.site[1]}.{o.frame}" for o in found))
 
 
 def _direct(call: Call, frame: Any) -> tuple[list[Inst | LibInst], bool]:

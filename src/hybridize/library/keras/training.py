@@ -30,12 +30,11 @@ from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, UNRESOLVED, Dim
 from hybridize.library.keras.batches import batch_dim, batch_of, run_mode
 from hybridize.library.keras.callbacks import run_callbacks
 from hybridize.library.keras.calling import batch_size, call_layer, call_library_model
-from hybridize.library.keras.core import nothing
 from hybridize.library.keras.losses import seen_dtype, updated
 from hybridize.library.keras.modes import takes_training
 from hybridize.library.keras.running import STEP_OF, TRAINS
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
-from hybridize.library.structures import once
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, nothing, parametrized
+from hybridize.library.structures import each_part, once
 
 _SCALAR: Final = tensor(DENSE, "float32", ()).value
 
@@ -63,33 +62,30 @@ def _is_data(value: Value) -> bool:
     return any(isinstance(o, (Stream, Inst)) for o in value)
 
 
-def _step(step: str, *, training: bool) -> Rule:
+@parametrized
+def _step(call: Call, step: str, *, training: bool) -> Value:
     """`fit` and its relatives: the project's step if it defines one, else `call` on a batch."""
-
-    def rule(call: Call) -> Value:
-        x, y = call.arg(0, "x"), call.arg(1, "y") if step != "predict_step" else BOTTOM
-        batch = batch_of(call, x)
-        if _is_data(x) or not y or y is NONE_V:
-            data = batch
-        else:
-            data = tup([batch, batch_of(call, y)]).value
-        run_callbacks(call)
-        obj = call.receiver
-        if not isinstance(obj, (Inst, LibInst)) or not data:
-            return _history(call)
-        how = run_mode(call)
-        found = call.engine.attributes.find_method(call.frame, obj, step)
-        if found:
-            predicted = call.engine.calls.call_value(call.frame, call.pos, found, [data], {}, how)
-        else:
-            predicted = _default_step(call, data, training, how)
-        if training:
-            _validate(call, obj, how)
-        if step == "predict_step":
-            return _as_arrays(call, predicted, batch_size(call, x), {})
-        return _history(call) if training else _evaluated(call)
-
-    return rule
+    x, y = call.arg(0, "x"), call.arg(1, "y") if step != "predict_step" else BOTTOM
+    batch = batch_of(call, x)
+    if _is_data(x) or not y or y is NONE_V:
+        data = batch
+    else:
+        data = tup([batch, batch_of(call, y)]).value
+    run_callbacks(call)
+    obj = call.receiver
+    if not isinstance(obj, (Inst, LibInst)) or not data:
+        return _history(call)
+    how = run_mode(call)
+    found = call.engine.attributes.find_method(call.frame, obj, step)
+    if found:
+        predicted = call.engine.calls.call_value(call.frame, call.pos, found, [data], {}, how)
+    else:
+        predicted = _default_step(call, data, training, how)
+    if training:
+        _validate(call, obj, how)
+    if step == "predict_step":
+        return _as_arrays(call, predicted, batch_size(call, x), {})
+    return _history(call) if training else _evaluated(call)
 
 
 def _validate(call: Call, obj: Inst | LibInst, how: How) -> None:
@@ -133,17 +129,7 @@ def _arrays_of(call: Call, obj: Tup | Container, examples: Dim, done: dict[Obj, 
     if isinstance(obj, Tup):
         items = [_as_arrays(call, item, examples, done) for item in obj.items]
         return tup(items, obj.kind, obj.names).value
-    made = call.new(obj.kind, "predicted")
-    if not call.is_exact(obj):
-        call.engine.cells.lose_exactness(made)
-        held = frozenset(o for o in call.values(obj) if not isinstance(o, Container))
-        values = _as_arrays(call, held, examples, done)
-        call.write(made.rest_cell(), values)
-    for key, cell in list(obj.fields.items()):
-        held = frozenset(o for o in call.read(cell) if not isinstance(o, Container))
-        array = _as_arrays(call, held, examples, done)
-        call.write(made.cell(key), array)
-    return made.value
+    return each_part(call, obj, "predicted", lambda held: _as_arrays(call, held, examples, done))
 
 
 def _evaluated(call: Call) -> Value:
@@ -182,16 +168,13 @@ def _predicted(call: Call) -> Value:
     return (_default_step(call, data, False, How.KERAS) if known else BOTTOM) or tensor(DENSE).value
 
 
-def _own_step(training: bool) -> Rule:
+@parametrized
+def _own_step(call: Call, training: bool) -> Value:
     """`super().train_step(data)` and `super().test_step(data)`: the model is called, then losses and metrics are."""
-
-    def rule(call: Call) -> Value:
-        data = call.arg(0, "data")
-        if isinstance(call.receiver, (Inst, LibInst)) and data:
-            _default_step(call, data, training, How.KERAS)
-        return call.list_of(_SCALAR, "dict", "metrics")
-
-    return rule
+    data = call.arg(0, "data")
+    if isinstance(call.receiver, (Inst, LibInst)) and data:
+        _default_step(call, data, training, How.KERAS)
+    return call.list_of(_SCALAR, "dict", "metrics")
 
 
 def _losses(call: Call, truth: Value, predicted: Value, how: How) -> None:
@@ -279,7 +262,7 @@ def _compiled_optimizer(call: Call) -> Value:
 
 
 _METRIC: Final = {
-    "update_state": Spec(lambda call: NONE_V, op=True),
+    "update_state": Spec(nothing, op=True),
     "result": Spec(lambda call: _SCALAR, op=True),
     "reset_state": Spec(nothing),
     "reset_states": Spec(nothing),

@@ -9,7 +9,7 @@ from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, SYMBOLIC, U
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.keras.settings import float_of_inputs, global_float, is_float, make_layer, set_global
 from hybridize.library.operands import Args, Unsure, expand, group, sure, value_rule
-from hybridize.library.spec import Call, ClassSpec, Spec
+from hybridize.library.spec import Call, ClassSpec, Spec, nothing
 from hybridize.library.tensorflow.data_elements import DATASET
 
 
@@ -232,12 +232,12 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.utils.img_to_array": Spec(value_rule(_image_array, "unknown")),
     "keras.utils.normalize": Spec(value_rule(_normalized, "unknown")),
     "keras.utils.load_img": Spec(lambda call: unknown("an image").value, effects=("io",)),
-    "keras.utils.save_img": Spec(lambda call: NONE.value, effects=("io",)),
+    "keras.utils.save_img": Spec(nothing, effects=("io",)),
     "keras.utils.array_to_img": _opaque("an image"),
-    "keras.utils.disable_interactive_logging": Spec(lambda call: NONE.value, effects=("state",)),
-    "keras.utils.enable_interactive_logging": Spec(lambda call: NONE.value, effects=("state",)),
-    "keras.config.disable_interactive_logging": Spec(lambda call: NONE.value, effects=("state",)),
-    "keras.config.enable_interactive_logging": Spec(lambda call: NONE.value, effects=("state",)),
+    "keras.utils.disable_interactive_logging": Spec(nothing, effects=("state",)),
+    "keras.utils.enable_interactive_logging": Spec(nothing, effects=("state",)),
+    "keras.config.disable_interactive_logging": Spec(nothing, effects=("state",)),
+    "keras.config.enable_interactive_logging": Spec(nothing, effects=("state",)),
     "keras.regularizers.l1_l2": Spec(lambda call: keep_arguments(call, "keras.regularizers.L1L2").value),
     "keras.mixed_precision.set_global_policy": Spec(set_global("policy"), effects=("state",)),
     "keras.mixed_precision.experimental.set_policy": Spec(set_global("policy"), effects=("state",)),

@@ -14,7 +14,7 @@ from hybridize.library.numpy.core import on_host
 from hybridize.library.numpy.promotion import both, combined, divided, floating, of, real
 from hybridize.library.operands import Args, Impossible, Operand, Unsure, fixed, sure, tensor_rule, value_rule
 from hybridize.library.shapes import axis_of, broadcast_all, product_of, reduced, replaced, sum_of, unsized
-from hybridize.library.spec import Call, Spec
+from hybridize.library.spec import Call, Spec, parametrized
 
 Dims = tuple[Dim, ...]
 
@@ -90,18 +90,15 @@ def _transformed_dtype(a: Args) -> str | None:
     return "complex128" if a.nth(0).dtype in ("float64", "complex128", "int64", "int32") else None
 
 
-def _transformed(half: bool) -> Callable[[Args], Shape]:
+@parametrized
+def _transformed(a: Args, half: bool) -> Shape:
     """Along one axis, the last by default, of `n` elements; of reals the second half says nothing new."""
-
-    def rule(a: Args) -> Shape:
-        shape = a.nth(0).known
-        at = axis_of(len(shape), a.integer("axis", default=-1) if a.given("axis") else -1)
-        size = a.integer("n") if a.given("n") else shape[at]
-        if half:
-            size = size // 2 + 1 if size >= 0 else blurred(size)
-        return replaced(shape, at, size)
-
-    return rule
+    shape = a.nth(0).known
+    at = axis_of(len(shape), a.integer("axis", default=-1) if a.given("axis") else -1)
+    size = a.integer("n") if a.given("n") else shape[at]
+    if half:
+        size = size // 2 + 1 if size >= 0 else blurred(size)
+    return replaced(shape, at, size)
 
 
 # Elements put in or taken out ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from hybridize.library.convert import dtype_of
 from hybridize.library.numpy import core
 from hybridize.library.operands import Args, Impossible, Unsure
 from hybridize.library.shapes import permuted, product_of, reshaped
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, nothing, parametrized
 
 _SCALARS: Final = {"float": "float", "int": "int", "uint": "int", "bool": "bool", "string": "str", "complex": "complex"}
 #: Methods that do what the function of the same name does.
@@ -27,18 +27,13 @@ def _array(call: Call) -> Tensor:
     return call.receiver
 
 
-def as_function(name: str) -> Rule:
+@parametrized
+def as_function(call: Call, name: str) -> Value:
     """A method as the function that takes the array first."""
-
-    def rule(call: Call) -> Value:
-        made = Call(
-            call.engine, call.frame, call.pos, name, [_array(call).value, *call.args], call.kwargs, None, call.rest
-        )
-        found = core.FUNCTIONS[name].rule
-        assert found is not None
-        return found(made)
-
-    return rule
+    made = Call(call.engine, call.frame, call.pos, name, [_array(call).value, *call.args], call.kwargs, None, call.rest)
+    found = core.FUNCTIONS[name].rule
+    assert found is not None
+    return found(made)
 
 
 def _dims(call: Call) -> tuple[int, ...]:
@@ -130,10 +125,6 @@ def _tolist(call: Call) -> Value:
     return call.list_of(element, "list", "tolist")
 
 
-def _nothing(call: Call) -> Value:
-    return NONE_V
-
-
 def _shape(call: Call) -> Value:
     shape = _array(call).shape
     if shape is None:
@@ -190,10 +181,10 @@ _METHODS: Final[dict[str, Spec]] = {
     "tobytes": Spec(lambda call: prim("bytes").value),
     "tostring": Spec(lambda call: prim("bytes").value),
     **{
-        name: Spec(_nothing, effects=("mutate",))
+        name: Spec(nothing, effects=("mutate",))
         for name in "fill sort itemset resize put partition setflags setfield __setitem__".split()
     },
-    **{name: Spec(_nothing, effects=("io",)) for name in ("tofile", "dump")},
+    **{name: Spec(nothing, effects=("io",)) for name in ("tofile", "dump")},
     "numpy": Spec(_same),
 }
 _PROPERTIES: Final[dict[str, Rule]] = {

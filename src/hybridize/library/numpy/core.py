@@ -11,23 +11,20 @@ from hybridize.library.arithmetic import promoted
 from hybridize.library.numpy import functions
 from hybridize.library.numpy.scalars import folded
 from hybridize.library.operands import Args, DtypeRule, tensor_rule, value_rule
-from hybridize.library.spec import Call, Rule, Spec
+from hybridize.library.spec import Call, Rule, Spec, parametrized
 
 
-def on_host(rule: Rule) -> Rule:
+@parametrized
+def on_host(call: Call, rule: Rule) -> Value:
     """Notes what a call does besides: reading tensors, and writing to the array that is given as `out`."""
-
-    def noted(call: Call) -> Value:
-        for value in (*call.args, *call.kwargs.values()):
-            for obj in value:
-                if isinstance(obj, Tensor) and obj.kind != NDARRAY:
-                    call.effect("eager_only", call.name, obj)
-        place = _inputs(call.name)
-        for obj in call.kwargs.get("out", call.args[place] if place and len(call.args) > place else ()):
-            _written(call, obj)
-        return rule(call)
-
-    return noted
+    for value in (*call.args, *call.kwargs.values()):
+        for obj in value:
+            if isinstance(obj, Tensor) and obj.kind != NDARRAY:
+                call.effect("eager_only", call.name, obj)
+    place = _inputs(call.name)
+    for obj in call.kwargs.get("out", call.args[place] if place and len(call.args) > place else ()):
+        _written(call, obj)
+    return rule(call)
 
 
 @cache

@@ -12,8 +12,9 @@ from hybridize.library.numpy import joining, shaping
 from hybridize.library.numpy.promotion import both, combined, divided, floating, of, real, summed
 from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, ValueRule, fixed, sure
 from hybridize.library.shapes import axis_of, broadcast_all, concatenated, product_of, replaced, sum_of
+from hybridize.library.spec import parametrized
 from hybridize.library.tensorflow.linalg import einsum_shape, tensordot_shape
-from hybridize.library.tensorflow.shaping import listed, meshgrid
+from hybridize.library.tensorflow.shaping import meshgrid
 
 Part = tuple[DtypeRule, ShapeRule]
 
@@ -146,12 +147,10 @@ def _power_dtype(a: Args) -> str | None:
     return None if found == "bool" else found
 
 
-def _no_bool(rule: DtypeRule) -> DtypeRule:
-    def dtype(a: Args) -> str | None:
-        found = rule(a)
-        return None if found == "bool" else found
-
-    return dtype
+@parametrized
+def _no_bool(a: Args, rule: DtypeRule) -> str | None:
+    found = rule(a)
+    return None if found == "bool" else found
 
 
 def _rounded(a: Args) -> str | None:
@@ -328,7 +327,7 @@ def _split(axis: int | None) -> ValueRule:
             found = shapes(a)
         except Unsure:
             return a.call.list_of(a.result(x.dtype, None))
-        return listed(a, [a.result(x.dtype, s) for s in found])
+        return a.call.listed([a.result(x.dtype, s) for s in found])
 
     return rule
 

@@ -11,6 +11,7 @@ from hybridize.library.arithmetic import contraction
 from hybridize.library.lengths import length_of
 from hybridize.library.operands import Args, Operand, Unsure
 from hybridize.library.shapes import concatenated, product_of, stacked, sum_of
+from hybridize.library.spec import parametrized
 
 Dims = tuple[Dim, ...]
 
@@ -49,25 +50,22 @@ def dtypes(a: Args) -> list[Operand]:
         return [element(a)]
 
 
-def _over(rule: Callable[[Args, list[Shape]], Shape]) -> Callable[[Args], Shape]:
+@parametrized
+def _over(a: Args, rule: Callable[[Args, list[Shape]], Shape]) -> Shape:
     """A rule over the arrays of a sequence; where their number is not known, the dim that it changes is not, either."""
-
-    def shape(a: Args) -> Shape:
-        try:
-            return rule(a, [o.shape for o in operands(a)])
-        except Unsure:
-            one = element(a).shape
-        first, second = rule(a, [one]), rule(a, [one, one])
-        if first is None or second is None:
-            raise Unsure
-        count = length_of(a.call.engine, a.call.frame, a.call.args[0])
-        # Each further array adds as much as the second one does.
-        return tuple(
-            d if d == e else UNRESOLVED if count is None or d < 0 or e < 0 else d + (count - 1) * (e - d)
-            for d, e in zip(first, second, strict=True)
-        )
-
-    return shape
+    try:
+        return rule(a, [o.shape for o in operands(a)])
+    except Unsure:
+        one = element(a).shape
+    first, second = rule(a, [one]), rule(a, [one, one])
+    if first is None or second is None:
+        raise Unsure
+    count = length_of(a.call.engine, a.call.frame, a.call.args[0])
+    # Each further array adds as much as the second one does.
+    return tuple(
+        d if d == e else UNRESOLVED if count is None or d < 0 or e < 0 else d + (count - 1) * (e - d)
+        for d, e in zip(first, second, strict=True)
+    )
 
 
 def _concatenate(a: Args, shapes: list[Shape]) -> Shape:

@@ -12,9 +12,9 @@ from hybridize.library.numpy import joining, shaping
 from hybridize.library.numpy.analysis import array, inexact, other
 from hybridize.library.numpy.core import on_host
 from hybridize.library.numpy.promotion import both, combined, divided, floating, of, real, summed
-from hybridize.library.operands import Args, ShapeRule, Unsure, fixed, tensor_rule
+from hybridize.library.operands import Args, Unsure, fixed, tensor_rule
 from hybridize.library.shapes import axis_of, broadcast_all, product_of, reduced, replaced, swapped, unsized
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, nothing, parametrized
 
 _SCALAR_TYPES: Final = """
     float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128
@@ -125,16 +125,13 @@ def _gradient(a: Args) -> Value:
     raise Unsure
 
 
-def _writing(index: int, rule: Rule | None = None) -> Rule:
+@parametrized
+def _writing(call: Call, index: int, rule: Rule | None = None) -> Value:
     """A function that changes one of its arguments."""
-
-    def written(call: Call) -> Value:
-        for obj in call.arg(index):
-            if isinstance(obj, Tensor):
-                call.effect("mutate", call.name, obj)
-        return rule(call) if rule is not None else NONE_V
-
-    return written
+    for obj in call.arg(index):
+        if isinstance(obj, Tensor):
+            call.effect("mutate", call.name, obj)
+    return rule(call) if rule is not None else NONE_V
 
 
 def _broadcast_shapes(a: Args) -> Value:
@@ -152,19 +149,16 @@ _SETS: Final = "union1d intersect1d setdiff1d setxor1d"
 _FILES: Final = "load loadtxt genfromtxt fromfile memmap"
 
 
-def _bits(packed: Callable[[Dim], Dim]) -> ShapeRule:
+@parametrized
+def _bits(a: Args, packed: Callable[[Dim], Dim]) -> Shape:
     """`packbits` and `unpackbits`: eight times fewer or more elements, of all or along an axis."""
-
-    def rule(a: Args) -> Shape:
-        shape = a.tensor(a.first).known
-        if a.given("count"):
-            raise Unsure
-        if not a.given("axis"):
-            return (packed(product_of(shape)),)
-        at = axis_of(len(shape), a.integer("axis"))
-        return replaced(shape, at, packed(shape[at]))
-
-    return rule
+    shape = a.tensor(a.first).known
+    if a.given("count"):
+        raise Unsure
+    if not a.given("axis"):
+        return (packed(product_of(shape)),)
+    at = axis_of(len(shape), a.integer("axis"))
+    return replaced(shape, at, packed(shape[at]))
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {
@@ -222,10 +216,10 @@ FUNCTIONS: Final[dict[str, Spec]] = {
         for n in ("hanning", "hamming", "blackman", "bartlett")
     },
     **{f"np.{n}": Spec(lambda call: tensor(NDARRAY).value, effects=("io",)) for n in _FILES.split()},
-    **{f"np.{n}": Spec(lambda call: NONE_V, effects=("io",)) for n in ("save", "savetxt", "savez", "savez_compressed")},
+    **{f"np.{n}": Spec(nothing, effects=("io",)) for n in ("save", "savetxt", "savez", "savez_compressed")},
     **{f"np.{n}": Spec(_writing(0)) for n in ("put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis")},
     **{f"np.{n}": Spec(lambda call: unknown("settings").value, effects=("state",)) for n in ("seterr", "seterrcall")},
-    **{f"np.{n}": Spec(lambda call: NONE_V, effects=("state",)) for n in ("set_printoptions", "setbufsize")},
+    **{f"np.{n}": Spec(nothing, effects=("state",)) for n in ("set_printoptions", "setbufsize")},
     "np.frombuffer": array(lambda a: a.dtype("dtype", default="float64"), shaping.unknown_size),
     "np.fromstring": array(lambda a: a.dtype("dtype", default="float64"), shaping.unknown_size),
     "np.fromiter": array(lambda a: a.dtype("dtype"), shaping.unknown_size),

@@ -8,7 +8,7 @@ from hybridize.domain.objects import INT_V, NONE, NONE_V, Lit, Prim, Value, prim
 from hybridize.domain.tensors import NDARRAY, UNRESOLVED, Shape
 from hybridize.library.operands import INFER, Args, Impossible, Unsure, expand
 from hybridize.library.shapes import broadcast_all
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, nothing, parametrized
 
 _RANDOM: Final = ("random",)
 #: Distributions by the names of their parameters; the last is `size`.
@@ -179,30 +179,22 @@ def _multivariate(call: Call) -> Value:
         return tensor(NDARRAY, "float64").value
 
 
-def _counts(dtype: str, *names: str) -> Rule:
-    def rule(call: Call) -> Value:
-        args = Args(call, "np.random", names)
-        try:
-            inner = args.tensor(names[-2]).known
-            dims = sized(args) if args.given("size") else ()
-            return tensor(NDARRAY, dtype, (*(dims or ()), *inner)).value
-        except (Unsure, Impossible):
-            return tensor(NDARRAY, dtype).value
-
-    return rule
+@parametrized
+def _counts(call: Call, dtype: str, *names: str) -> Value:
+    args = Args(call, "np.random", names)
+    try:
+        inner = args.tensor(names[-2]).known
+        dims = sized(args) if args.given("size") else ()
+        return tensor(NDARRAY, dtype, (*(dims or ()), *inner)).value
+    except (Unsure, Impossible):
+        return tensor(NDARRAY, dtype).value
 
 
-def _nothing(call: Call) -> Value:
-    return NONE_V
-
-
-def _generator(name: str) -> Rule:
-    def rule(call: Call) -> Value:
-        if call.arg(0, "seed", NONE_V) == NONE_V and name != call.name.rpartition(".")[0]:
-            call.effect("random")  # without a seed it asks the system for one
-        return call.made(name).value
-
-    return rule
+@parametrized
+def _generator(call: Call, name: str) -> Value:
+    if call.arg(0, "seed", NONE_V) == NONE_V and name != call.name.rpartition(".")[0]:
+        call.effect("random")  # without a seed it asks the system for one
+    return call.made(name).value
 
 
 def _of_object(methods: dict[str, Spec]) -> dict[str, Spec]:
@@ -227,8 +219,8 @@ _STATE: Final[dict[str, Spec]] = {
     "randn": Spec(_by_dims, effects=_RANDOM),
     "randint": Spec(_integers(True), effects=_RANDOM),
     "random_integers": Spec(_integers(True), effects=_RANDOM),
-    "seed": Spec(_nothing, effects=_RANDOM),
-    "set_state": Spec(_nothing, effects=_RANDOM),
+    "seed": Spec(nothing, effects=_RANDOM),
+    "set_state": Spec(nothing, effects=_RANDOM),
     "get_state": Spec(lambda call: unknown("the state of a random generator").value),
 }
 _TYPED: Final = ("random", "standard_normal", "standard_exponential")

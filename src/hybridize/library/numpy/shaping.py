@@ -19,8 +19,10 @@ from hybridize.library.shapes import (
     replaced,
     reshaped,
     sum_of,
+    tiled,
     unsized,
 )
+from hybridize.library.spec import parametrized
 
 Dims = tuple[Dim, ...]
 
@@ -47,15 +49,12 @@ def accumulated(a: Args) -> Shape:
     return shape if a.given("axis") else (product_of(shape),)
 
 
-def dims_at(index: int, *names: str) -> ShapeRule:
+@parametrized
+def dims_at(a: Args, index: int, *names: str) -> Shape:
     """The shape that an argument spells."""
-
-    def rule(a: Args) -> Shape:
-        if index < len(a.call.args):
-            return a.dims_of(_only(a, index))
-        return a.dims(*names)
-
-    return rule
+    if index < len(a.call.args):
+        return a.dims_of(_only(a, index))
+    return a.dims(*names)
 
 
 def reshape(a: Args) -> Shape:
@@ -133,20 +132,17 @@ def moveaxis(a: Args) -> Shape:
     return tuple(shape[i] for i in order)
 
 
-def atleast(rank: int) -> ShapeRule:
+@parametrized
+def atleast(a: Args, rank: int) -> Shape:
     """The shape that `atleast_1d` and its like gives."""
-
-    def rule(a: Args) -> Shape:
-        if len(a.call.args) != 1:
-            raise Unsure
-        shape = a.nth(0).known
-        if len(shape) >= rank:
-            return shape
-        if rank == 3:
-            return (1, *shape, 1) if len(shape) == 1 else (*shape, 1) if shape else (1, 1, 1)
-        return (1,) * (rank - len(shape)) + shape
-
-    return rule
+    if len(a.call.args) != 1:
+        raise Unsure
+    shape = a.nth(0).known
+    if len(shape) >= rank:
+        return shape
+    if rank == 3:
+        return (1, *shape, 1) if len(shape) == 1 else (*shape, 1) if shape else (1, 1, 1)
+    return (1,) * (rank - len(shape)) + shape
 
 
 def repeat(a: Args) -> Shape:
@@ -164,11 +160,7 @@ def repeat(a: Args) -> Shape:
 
 def tile(a: Args) -> Shape:
     """The shape that `tile` gives."""
-    shape = a.nth(0).known
-    reps = dims_at(1, "reps")(a) or ()
-    rank = max(len(shape), len(reps))
-    shape, reps = (1,) * (rank - len(shape)) + shape, (1,) * (rank - len(reps)) + reps
-    return tuple(product_of(pair) for pair in zip(shape, reps, strict=True))
+    return tiled(a.nth(0).known, dims_at(1, "reps")(a) or ())
 
 
 def pad(a: Args) -> Shape:
@@ -331,33 +323,28 @@ def cross(a: Args) -> Shape:
     return broadcast(left, right)
 
 
-def sections(
-    index_axis: Callable[[Args, int], int] | None = None, axis: int | None = None
-) -> Callable[[Args], list[Dims]]:
+@parametrized
+def sections(a: Args, index_axis: Callable[[Args, int], int] | None = None, axis: int | None = None) -> list[Dims]:
     """The shapes of the parts of a split."""
-
-    def rule(a: Args) -> list[Dims]:
-        shape = a.nth(0).known
-        at = axis if axis is not None else a.integer("axis", default=0) if a.given("axis") else 0
-        if axis == 1 and len(shape) == 1:
-            at = 0
-        at = axis_of(len(shape), at)
-        size = shape[at]
-        given = a.nth(1)
-        if given.shape == ():
-            if not given.content or size < 0 or given.content[0] == 0:
-                raise Unsure
-            count = given.content[0]
-            base, extra = divmod(size, count)
-            sizes = [base + (i < extra) for i in range(count)]
-        else:
-            if given.content is None or size < 0:
-                raise Unsure
-            bounds = [0, *(min(c, size) for c in given.content), size]
-            sizes = [max(0, high - low) for low, high in pairwise(bounds)]
-        return [replaced(shape, at, s) for s in sizes]
-
-    return rule
+    shape = a.nth(0).known
+    at = axis if axis is not None else a.integer("axis", default=0) if a.given("axis") else 0
+    if axis == 1 and len(shape) == 1:
+        at = 0
+    at = axis_of(len(shape), at)
+    size = shape[at]
+    given = a.nth(1)
+    if given.shape == ():
+        if not given.content or size < 0 or given.content[0] == 0:
+            raise Unsure
+        count = given.content[0]
+        base, extra = divmod(size, count)
+        sizes = [base + (i < extra) for i in range(count)]
+    else:
+        if given.content is None or size < 0:
+            raise Unsure
+        bounds = [0, *(min(c, size) for c in given.content), size]
+        sizes = [max(0, high - low) for low, high in pairwise(bounds)]
+    return [replaced(shape, at, s) for s in sizes]
 
 
 def unknown_size(a: Args) -> Shape:

@@ -27,7 +27,7 @@ from hybridize.library.protocols import equal, look_up
 from hybridize.library.python.namespaces import NAMESPACE, OBJECT
 from hybridize.library.python.sequences import compare_elements, from_keys, give
 from hybridize.library.python.strings import STRINGS
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
 
 _NOTHING: Final = give(NONE_V)
 
@@ -39,20 +39,17 @@ def _self(call: Call) -> Container:
     return receiver if isinstance(receiver, Container) else call.engine.cells.backing(receiver, call.name)
 
 
-def _add(index: int) -> Rule:
+@parametrized
+def _add(call: Call, index: int) -> Value:
     """Puts an argument among the elements."""
-
-    def rule(call: Call) -> Value:
-        owner = _self(call)
-        if not index and append_counted(call.engine, call.frame, owner, [call.arg(0)], call.pos):
-            return NONE_V
-        call.engine.cells.lose_exactness(owner)
-        if index:
-            _shift(call, owner)
-        call.write(owner.rest_cell(), call.arg(index))
+    owner = _self(call)
+    if not index and append_counted(call.engine, call.frame, owner, [call.arg(0)], call.pos):
         return NONE_V
-
-    return rule
+    call.engine.cells.lose_exactness(owner)
+    if index:
+        _shift(call, owner)
+    call.write(owner.rest_cell(), call.arg(index))
+    return NONE_V
 
 
 def _shift(call: Call, owner: Container) -> None:
@@ -204,18 +201,15 @@ def _join_sets(call: Call) -> Value:
     return call.list_of(element, "set", "set")
 
 
-def _found(rule: Rule, *, hashed: bool) -> Rule:
+@parametrized
+def _found(call: Call, rule: Rule, *, hashed: bool) -> Value:
     """A rule that first looks for its first argument among the elements: objects answer by their own methods."""
-
-    def looking(call: Call) -> Value:
-        if hashed:
-            look_up(call.engine, call.frame, call.arg(0), call.pos)
-        else:
-            members = call.values(_self(call))
-            equal(call.engine, call.frame, call.arg(0), members, call.pos)
-        return rule(call)
-
-    return looking
+    if hashed:
+        look_up(call.engine, call.frame, call.arg(0), call.pos)
+    else:
+        members = call.values(_self(call))
+        equal(call.engine, call.frame, call.arg(0), members, call.pos)
+    return rule(call)
 
 
 def _mutates(rule: Rule) -> Spec:

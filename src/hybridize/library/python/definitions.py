@@ -34,26 +34,16 @@ from hybridize.library.annotations import bounded
 from hybridize.library.python.rules import (
     call_back,
     constructor,
-    decorator_factory,
-    give,
     instance,
-    integer,
     itself,
     kept,
     later,
-    listed,
-    methods,
-    nothing,
-    opaque,
     pass_through,
-    properties,
     recall,
-    same,
     table,
-    text,
-    truth,
 )
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
+from hybridize.library.stubs import read
 
 #: Packages whose data classes TensorFlow takes apart and makes again, as it does tuples.
 _ATTRS: Final = ("attr.", "attrs.")
@@ -225,16 +215,14 @@ class _Copier:
                 engine.heap.set_item_quietly(frame, made, keys, rest, pos)
 
 
-def _copy(depth: int, hook: str) -> Rule:
-    def rule(call: Call) -> Value:
-        result = BOTTOM
-        copier = _Copier(call)
-        for obj in call.arg(0):
-            own = call.method(obj, hook, *([call.new("dict", "memo").value] if depth > 1 else []))
-            result = join(result, own or copier.made.get((obj, depth)) or copier.copied(obj, depth))
-        return result
-
-    return rule
+@parametrized
+def _copy(call: Call, depth: int, hook: str) -> Value:
+    result = BOTTOM
+    copier = _Copier(call)
+    for obj in call.arg(0):
+        own = call.method(obj, hook, *([call.new("dict", "memo").value] if depth > 1 else []))
+        result = join(result, own or copier.made.get((obj, depth)) or copier.copied(obj, depth))
+    return result
 
 
 # Context managers ----------------------------------------------------------------------------------------------------
@@ -311,140 +299,31 @@ def _parameters(call: Call) -> Value:
     return made.value
 
 
-_DATACLASS_NAMES: Final = (
-    "dataclasses.dataclass",
-    "attr.s",
-    "attr.attrs",
-    "attr.dataclass",
-    "attr.define",
-    "attr.frozen",
-    "attr.mutable",
-    "attrs.define",
-    "attrs.frozen",
-    "attrs.mutable",
-)
-_ABC_NAMES: Final = "abstractmethod abstractclassmethod abstractstaticmethod"
-_STACK: Final = ClassSpec(
-    methods={
-        "enter_context": Spec(lambda call: _enter(call, call.arg(0))),
-        "push": Spec(same),
-        "callback": Spec(_callback),
-        "pop_all": Spec(itself),
-        "close": Spec(nothing),
-        "__enter__": Spec(itself),
-    },
-)
-_SIMPLE_CONTEXT: Final = ClassSpec(methods={"__enter__": Spec(itself)})
+_RULES: Final[dict[str, Rule]] = {
+    "_enter_context": lambda call: _enter(call, call.arg(0)),
+    "_enum_value_or_text": kept("value", join(INT_V, STR_V)),
+    "_enum_value": kept("value", INT_V),
+    "_factory": lambda call: instance("attr.Factory", factory=call.arg(0, "factory"))(call),
+    "_entered": kept("enter_result", NONE_V),
+    "_new_target": kept("new_target"),
+    "_cast": lambda call: call.arg(1, "val"),
+    "_new_type": lambda call: bounded(pass_through(), [call.arg(1, "tp")], call.frame.module),
+}
 
+_FUNCTIONS, _CLASSES = read("definitions", globals() | _RULES)
 FUNCTIONS: Final[dict[str, Spec]] = {
-    **{name: Spec(_dataclass) for name in _DATACLASS_NAMES},
-    "dataclasses.replace": Spec(_replace),
-    "dataclasses.asdict": Spec(_as_dict),
-    "dataclasses.astuple": Spec(_as_tuple),
-    "dataclasses.fields": Spec(listed(unknown("the description of a field").value)),
-    "dataclasses.is_dataclass": Spec(truth),
-    "dataclasses.make_dataclass": Spec(opaque),
-    "copy.replace": Spec(_replace),
-    **{name: Spec(_attr_field) for name in ("attr.ib", "attr.attrib", "attr.field", "attrs.field")},
-    **{f"{root}.evolve": Spec(_replace) for root in ("attr", "attrs")},
-    **{f"{root}.asdict": Spec(_as_dict) for root in ("attr", "attrs")},
-    **{f"{root}.astuple": Spec(_as_tuple) for root in ("attr", "attrs")},
-    **{f"{root}.has": Spec(truth) for root in ("attr", "attrs")},
-    **{f"{root}.fields": Spec(listed(unknown("the description of a field").value)) for root in ("attr", "attrs")},
-    **table("attr.validators", "instance_of in_ optional deep_iterable ge gt le lt and_", opaque),
-    **table("enum", "unique", same),
-    "enum.auto": Spec(integer),
-    **table("abc", _ABC_NAMES, same),
+    **_FUNCTIONS,
     "abc.abstractproperty": Spec(lambda call: wrapper("property", call.arg(0), BOTTOM).value),
-    "abc.get_cache_token": Spec(integer),
-    "abc.update_abstractmethods": Spec(same),
-    **table("contextlib", "contextmanager asynccontextmanager", same),
     "copy.copy": Spec(_copy(1, "__copy__")),
     "copy.deepcopy": Spec(_copy(4, "__deepcopy__")),
-    **{f"{module}.cast": Spec(lambda call: call.arg(1, "val")) for module in ("typing", "typing_extensions")},
-    **{f"{module}.overload": Spec(give(BOTTOM)) for module in ("typing", "typing_extensions")},
-    **{
-        name: spec
-        for module in ("typing", "typing_extensions")
-        for name, spec in (
-            table(module, "final no_type_check runtime_checkable override reveal_type", same)
-            | table(module, "dataclass_transform", decorator_factory)
-            | table(module, "ParamSpec TypeVarTuple", instance("typing.TypeVar"))
-            | table(module, "TypeVar", _type_variable)
-            | table(module, "NewType", lambda call: bounded(pass_through(), [call.arg(1, "tp")], call.frame.module))
-            | table(module, "get_type_hints get_origin get_args", opaque)
-            | table(module, "assert_never", nothing)
-        ).items()
-    },
-    "typing.runtime": Spec(same),
-    "types.MethodType": Spec(_bound_method),
-    "types.SimpleNamespace": Spec(_namespace),
-    "types.MappingProxyType": Spec(same),
     "types.DynamicClassAttribute": Spec(lambda call: wrapper("property", call.arg(0), BOTTOM).value),
-    "types.coroutine": Spec(same),
-    **table("types", "new_class", opaque, "unknown_call"),
-    "types.ModuleType": Spec(_module),
-    **table("types", "FunctionType CodeType", opaque),
-    **table(
-        "inspect",
-        "isfunction isclass ismethod ismodule isbuiltin isroutine isgenerator isgeneratorfunction "
-        "iscoroutinefunction isabstract isdatadescriptor iscoroutine isawaitable ismethoddescriptor",
-        truth,
-    ),
-    **table("inspect", "getdoc getmodulename getfile getsourcefile cleandoc", _doc),
-    **table("inspect", "getsource", text, "environment"),
-    **table("inspect", "signature", instance("inspect.Signature")),
-    **table(
-        "inspect",
-        "getmembers stack trace getfullargspec getmodule currentframe getmro unwrap getsourcelines "
-        "getcallargs getattr_static getclosurevars getouterframes getframeinfo get_annotations",
-        opaque,
-    ),
-    "weakref.proxy": Spec(same),
     **table("weakref", "WeakValueDictionary WeakKeyDictionary", lambda call: call.new("dict", "weak").value),
     "weakref.WeakSet": Spec(lambda call: call.list_of(call.elements(call.arg(0)), "set", "weak")),
-    "weakref.finalize": Spec(opaque, effects=("state",)),
-    "weakref.getweakrefcount": Spec(integer),
 }
-_ENUM: Final = ClassSpec(
-    properties={"value": kept("value", join(INT_V, STR_V)), "name": text, "_value_": kept("value", INT_V)},
-)
 CLASSES: Final[dict[str, ClassSpec]] = {
-    "dataclasses.field": ClassSpec(),
-    "dataclasses.InitVar": ClassSpec(),
-    "attr.Factory": ClassSpec(parameters=("factory",)),
-    "attrs.Factory": ClassSpec(make=lambda call: instance("attr.Factory", factory=call.arg(0, "factory"))(call)),
-    **{f"enum.{name}": _ENUM for name in ("Enum", "IntEnum", "Flag", "IntFlag", "StrEnum", "EnumMeta", "EnumType")},
-    "abc.ABC": ClassSpec(),
-    "abc.ABCMeta": ClassSpec(methods={"register": Spec(same, effects=("state",))}),
-    "contextlib.suppress": _SIMPLE_CONTEXT,
-    "contextlib.ContextDecorator": ClassSpec(
-        bases=_SIMPLE_CONTEXT.bases, methods=_SIMPLE_CONTEXT.methods, call=Spec(_scoped)
-    ),
-    "contextlib.AbstractContextManager": _SIMPLE_CONTEXT,
-    "contextlib.AbstractAsyncContextManager": _SIMPLE_CONTEXT,
+    **_CLASSES,
     "contextlib.nullcontext": ClassSpec(
-        methods={"__enter__": Spec(kept("enter_result", NONE_V)), "__init__": constructor("enter_result")},
+        methods={"__enter__": Spec(_RULES["_entered"]), "__init__": constructor("enter_result")},
         parameters=("enter_result",),
     ),
-    "contextlib.closing": ClassSpec(methods={"__enter__": Spec(_closed)}, parameters=("thing",)),
-    "contextlib.redirect_stdout": ClassSpec(
-        methods={"__enter__": Spec(kept("new_target"))}, effects=("state",), parameters=("new_target",)
-    ),
-    "contextlib.redirect_stderr": ClassSpec(
-        methods={"__enter__": Spec(kept("new_target"))}, effects=("state",), parameters=("new_target",)
-    ),
-    "contextlib.chdir": ClassSpec(methods={"__enter__": Spec(nothing)}, effects=("io",)),
-    "contextlib.ExitStack": _STACK,
-    "contextlib.AsyncExitStack": _STACK,
-    "typing.TypeVar": ClassSpec(),
-    **{f"typing.{name}": ClassSpec() for name in ("Generic", "Protocol", "TypedDict")},
-    **{f"typing_extensions.{name}": ClassSpec() for name in ("Generic", "Protocol", "TypedDict")},
-    "inspect.Signature": ClassSpec(
-        methods={**methods("bind bind_partial", opaque), "replace": Spec(itself)},
-        properties={"parameters": _parameters, "return_annotation": opaque},
-    ),
-    "inspect.Parameter": ClassSpec(properties={"name": text, **properties("default annotation kind", opaque)}),
-    "weakref.ref": ClassSpec(call=Spec(_reference), parameters=("object", "callback")),
-    "weakref.WeakMethod": ClassSpec(call=Spec(_reference), parameters=("object", "callback")),
 }

@@ -8,110 +8,17 @@ has no effect in Python, every one of `matplotlib.pyplot` changes the current fi
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
 
-from hybridize.domain.objects import FLOAT_V, NONE_V, unknown
 from hybridize.library.python.gaussian import MODEL
-from hybridize.library.python.probability import KERNEL, LIKELIHOOD, computes
-from hybridize.library.python.rules import (
-    ARRAY_V,
-    SCALAR_V,
-    decorator,
-    give,
-    instance,
-    methods,
-    nothing,
-    opaque,
-    text,
-    truth,
-)
+from hybridize.library.python.probability import CLASSES, computes
 from hybridize.library.spec import ClassSpec, Spec
+from hybridize.library.stubs import read
 
-_QUIET: Final = Spec(opaque)
-#: By prefix; the longest that fits decides.
-_FUNCTIONS: Final[dict[str, Spec]] = {
-    "pytest.mark.": Spec(decorator),
-    "tensorflow_probability.": Spec(computes),
-    "tensorflow_probability.python.internal.": _QUIET,
-    "tensorflow_addons.": Spec(computes),
-    "tensorflow_addons.utils.": _QUIET,
-    "tensorflow_addons.options.": Spec(nothing, effects=("state",)),
-    "tensorflow_text.": Spec(computes),
-    "tensorflow_transform.": Spec(computes),
-    "torch.nn.functional.": Spec(instance("torch.Tensor")),
-    "tensorflow_io.": Spec(opaque, effects=("io",)),
-    # Operations of a graph: what they decode is given to them.
-    **dict.fromkeys((f"tensorflow_io.{n}." for n in ("image", "audio", "genome")), Spec(computes)),
-    "tensorflow_io.audio.AudioIO": Spec(opaque, effects=("io",)),
-    "tensorflow_graphics.": Spec(computes),
-    "gpflow.logdensities.": Spec(computes),
-    "gpflow.likelihoods.utils.": Spec(computes),
-    "gpflow.kullback_leiblers.": Spec(computes),
-    "gpflow.covariances.": Spec(computes),
-    "tensorflow_datasets.": Spec(opaque, effects=("io",)),
-    "absl.logging.": Spec(nothing, effects=("print",)),
-    "absl.flags.": Spec(opaque, effects=("state",)),
-    "matplotlib.": Spec(opaque, effects=("state",)),
-    "seaborn.": Spec(opaque, effects=("state",)),
-    "plotly.": Spec(opaque, effects=("state",)),
-    "bokeh.": Spec(opaque, effects=("state",)),
-    "wandb.": Spec(opaque, effects=("io",)),
-    "mlflow.": Spec(opaque, effects=("io",)),
-    "scipy.": Spec(give(ARRAY_V)),
-    "scipy.io.": Spec(opaque, effects=("io",)),
-    "scipy.stats.": _QUIET,
-    "scipy.optimize.": Spec(opaque, effects=("unknown_call",)),
-    "sklearn.metrics.": Spec(give(FLOAT_V)),
-    "sklearn.datasets.": Spec(opaque, effects=("io", "random")),
-    "skimage.": Spec(give(ARRAY_V)),
-    "skimage.io.": Spec(opaque, effects=("io",)),
-    "unittest.mock.": Spec(opaque, effects=("state",)),
-    "os.path.": Spec(text),
-    "os.": Spec(opaque, effects=("io",)),
-    "shutil.": Spec(opaque, effects=("io",)),
-    "subprocess.": Spec(opaque, effects=("io",)),
-    "socket.": Spec(opaque, effects=("io",)),
-    "requests.": Spec(opaque, effects=("io",)),
-    "urllib.request.": Spec(opaque, effects=("io",)),
-    "sqlite3.": Spec(opaque, effects=("io",)),
-    "psutil.": Spec(opaque, effects=("environment",)),
-    "platform.": Spec(text, effects=("environment",)),
-    "math.": Spec(give(FLOAT_V)),
-    "random.": Spec(give(SCALAR_V), effects=("random",)),
-    "time.": Spec(give(SCALAR_V), effects=("clock",)),
-    "string.": Spec(text),
-    "keyword.": Spec(truth),
-    "typing.": Spec(give(unknown("a type").value)),
-    "typing_extensions.": Spec(give(unknown("a type").value)),
-    "warnings.": Spec(give(NONE_V), effects=("state",)),
-    "gc.": Spec(opaque, effects=("state",)),
-    "ast.": _QUIET,
-    "inspect.": _QUIET,
-    "dis.": _QUIET,
-    "packaging.": _QUIET,
-    "distutils.version.": _QUIET,
-    "textwrap.": Spec(text),
-    "html.": Spec(text),
-}
-#: Packages whose classes hold no state of the world: making one and calling its methods changes at most the object.
-_CLASSES: Final[dict[str, ClassSpec]] = {
+_FUNCTIONS, _CLASSES = read("families", {"computes": computes})
+_CLASSES |= {
     "gpflow.models.": MODEL,
-    "gpflow.likelihoods.": LIKELIHOOD,
-    "gpflow.kernels.": KERNEL,
-    "gpflow.mean_functions.": ClassSpec(bases=("tf.Module",), methods=methods("__call__", computes)),
-    "gpflow.inducing_variables.": ClassSpec(bases=("tf.Module",)),
-    "tensorflow_probability.": ClassSpec(),
-    "tensorflow_addons.layers.": ClassSpec(bases=("keras.layers.Layer",)),
-    "tensorflow_addons.optimizers.": ClassSpec(bases=("keras.optimizers.Optimizer",)),
-    "tensorflow_addons.losses.": ClassSpec(bases=("keras.losses.Loss",)),
-    "tensorflow_addons.metrics.": ClassSpec(bases=("keras.metrics.Metric",)),
-    "tensorflow_addons.": ClassSpec(),
-    "sklearn.": ClassSpec(bases=("sklearn.base.BaseEstimator",)),
-    "scipy.": ClassSpec(),
-    "matplotlib.": ClassSpec(),
-    "typing.": ClassSpec(),
-    "packaging.": ClassSpec(),
-    "distutils.version.": ClassSpec(),
+    "gpflow.likelihoods.": CLASSES["gpflow.likelihoods.Likelihood"],
+    "gpflow.kernels.": CLASSES["gpflow.kernels.Kernel"],
 }
 
 

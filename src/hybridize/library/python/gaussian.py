@@ -8,7 +8,7 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, NONE_V, Inst, Stream, Value, bound, tensor, tup, wrapper
 from hybridize.domain.tensors import DENSE
 from hybridize.library.python.rules import instance, methods
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Spec, parametrized
 
 #: What the constructor of a model is given, and keeps under the same names.
 _PARTS: Final = ("kernel", "likelihood", "mean_function", "num_latent_gps")
@@ -54,12 +54,10 @@ def _closure(call: Call) -> Value:
     return wrapper("partial", loss, tuple(call.args[:1]), ()).value
 
 
-def _giving(value: Value) -> Rule:
-    def found(call: Call) -> Value:
-        call.frame.computes_else(call.pos, call.name)
-        return value
-
-    return found
+@parametrized
+def _giving(call: Call, value: Value) -> Value:
+    call.frame.computes_else(call.pos, call.name)
+    return value
 
 
 #: A model: what its methods give, on top of TensorFlow's modules.

@@ -5,41 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import (
-    BOTTOM,
-    FLOAT_V,
-    INT_V,
-    NONE_V,
-    STR_V,
-    Lit,
-    Tensor,
-    Value,
-    prim,
-    stream,
-    tensor,
-    tup,
-    unknown,
-)
+from hybridize.domain.objects import BOTTOM, NONE_V, Lit, Tensor, Value, stream, tensor, tup, unknown
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY
-from hybridize.library.python.rules import (
-    ARRAY_V,
-    array,
-    decorator,
-    give,
-    instance,
-    integer,
-    itself,
-    listed,
-    methods,
-    nothing,
-    opaque,
-    properties,
-    table,
-    text,
-    text_dict,
-    truth,
-)
-from hybridize.library.spec import Call, ClassSpec, Spec
+from hybridize.library.python.rules import instance
+from hybridize.library.spec import Call, Rule
+from hybridize.library.stubs import read
 from hybridize.regex import regex
 
 TENSOR_V: Final = tensor(DENSE).value
@@ -201,98 +171,11 @@ def _numpy_of(value: Value) -> Value:
     return result
 
 
-_BUILDER: Final = ClassSpec(
-    methods={
-        "download_and_prepare": Spec(nothing, effects=("io",)),
-        "as_dataset": Spec(
-            lambda call: stream("tf.data.Dataset", unknown("an example of a dataset").value).value, effects=("io",)
-        ),
-    },
-    properties={"info": instance("tensorflow_datasets.core.DatasetInfo"), "name": text},
-)
-_INFO: Final = ClassSpec(
-    properties={
-        "features": lambda call: text_dict(call, unknown("a feature of a dataset").value),
-        "splits": lambda call: text_dict(call, unknown("a split of a dataset").value),
-        **properties("name description", text),
-    }
-)
+_RULES: Final[dict[str, Rule]] = {
+    "_as_dataset": lambda call: stream("tf.data.Dataset", unknown("an example of a dataset").value).value,
+}
 
 # Environments, torch -------------------------------------------------------------------------------------------------
 
-_STEP: Final = tup([ARRAY_V, FLOAT_V, prim("bool").value, unknown("what a step tells").value]).value
-_ENVIRONMENT: Final = ClassSpec(
-    methods={
-        "step": Spec(give(_STEP), effects=("mutate",)),
-        "reset": Spec(give(ARRAY_V), effects=("mutate",)),
-        "render": Spec(give(join(ARRAY_V, NONE_V)), effects=("io",)),
-        **methods("close", nothing, "io"),
-        "seed": Spec(listed(INT_V), effects=("mutate",)),
-    },
-    properties={
-        **properties("action_space observation_space", instance("gym.Space")),
-        "spec": opaque,
-        "unwrapped": itself,
-        "_max_episode_steps": integer,
-        "metadata": text_dict,
-    },
-    fixed=frozenset({"action_space", "observation_space", "spec", "metadata", "_max_episode_steps"}),
-)
-_SPACE: Final = ClassSpec(
-    methods={
-        "sample": Spec(give(join(ARRAY_V, INT_V)), effects=("random",)),
-        "contains": Spec(truth),
-        "seed": Spec(opaque, effects=("mutate",)),
-    },
-    properties={
-        **properties("low high", array),
-        "shape": give(stream("tuple", INT_V).value),
-        "n": integer,
-        "dtype": opaque,
-    },
-    fixed=frozenset({"low", "high", "shape", "n", "dtype"}),
-)
-_GYMS: Final = ("gym", "gymnasium")
 
-
-FUNCTIONS: Final[dict[str, Spec]] = {
-    "tensorflow_datasets.load": Spec(_load, effects=("io",)),
-    "tensorflow_datasets.builder": Spec(instance("tensorflow_datasets.core.DatasetBuilder"), effects=("io",)),
-    "tensorflow_datasets.as_numpy": Spec(_as_numpy),
-    **table("tensorflow_datasets", "disable_progress_bar", nothing, "state"),
-    **table("tensorflow_datasets", "list_builders", listed(STR_V)),
-    **table("tensorflow_datasets", "as_dataframe show_examples", opaque, "io"),
-    "tensorflow_hub.load": Spec(opaque, effects=("io",)),
-    "tensorflow_hub.resolve": Spec(text, effects=("io",)),
-    **{f"{g}.make": Spec(instance("gym.Env"), effects=("io",)) for g in _GYMS},
-    **{
-        f"{g}.{n}": Spec(nothing, effects=("state",)) for g in _GYMS for n in ("register", "envs.registration.register")
-    },
-    **{f"{g}.logger.set_level": Spec(nothing, effects=("state",)) for g in _GYMS},
-    **table("torch", "save", nothing, "io"),
-    **table("torch", "load", opaque, "io"),
-    **table("torch", "manual_seed cuda.manual_seed cuda.manual_seed_all", opaque, "random"),
-    **table("torch", "no_grad enable_grad", instance("torch.no_grad")),
-    **table("torch.cuda", "is_available", truth, "environment"),
-    **table("torch.cuda", "device_count", integer, "environment"),
-    **table("torch", "device", opaque),
-}
-CLASSES: Final[dict[str, ClassSpec]] = {
-    "tensorflow_datasets.core.DatasetInfo": _INFO,
-    "tensorflow_datasets.core.DatasetBuilder": _BUILDER,
-    "tensorflow_datasets.core.GeneratorBasedBuilder": _BUILDER,
-    "tensorflow_hub.KerasLayer": ClassSpec(bases=("keras.layers.Layer",), effects=("io",)),
-    **{f"{g}.Env": _ENVIRONMENT for g in _GYMS},
-    **{
-        f"{g}.{n}": ClassSpec(bases=("gym.Env",))
-        for g in _GYMS
-        for n in ("Wrapper", "ObservationWrapper", "RewardWrapper", "ActionWrapper")
-    },
-    **{f"{g}.Space": _SPACE for g in _GYMS},
-    **{
-        f"{g}.spaces.{n}": _SPACE
-        for g in _GYMS
-        for n in ("Box", "Discrete", "Dict", "Tuple", "MultiDiscrete", "MultiBinary")
-    },
-    "torch.no_grad": ClassSpec(call=Spec(decorator)),
-}
+FUNCTIONS, CLASSES = read("neighbours", globals() | _RULES)

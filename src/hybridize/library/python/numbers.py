@@ -13,29 +13,23 @@ from hybridize.library.lengths import hold_alike, note_length
 from hybridize.library.operators import SPECIAL, binary, compare, inplace, unary
 from hybridize.library.python.rules import (
     BYTES_V,
-    COMPLEX_V,
     call_back,
     change,
     changes_first,
     constructor,
-    decorator_factory,
     give,
     integer,
-    itself,
     later,
-    listed,
-    methods,
     note_eager_only,
     nothing,
-    number,
     opaque,
     same,
     table,
-    text,
     truth,
     varying,
 )
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
+from hybridize.library.stubs import read
 
 _FLOATS: Final = (
     "sqrt exp log log2 log10 log1p expm1 sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh degrees "
@@ -50,23 +44,20 @@ _FOLDED: Final = frozenset(
 _BOUND: Final = 1e6
 
 
-def _math(kind: str) -> Rule:
+@parametrized
+def _math(call: Call, kind: str) -> Value:
     """A function of numbers; folded for constants, since dims are often computed so (`int(math.log2(n))`)."""
-
-    def rule(call: Call) -> Value:
-        every = call.every()
-        if note_eager_only(call, every):
-            return prim(kind, True).value
-        name = call.name.rpartition(".")[2]
-        consts = call.constants()
-        if consts and name in _FOLDED and not call.kwargs and not call.rest and all(map(_foldable, consts)):
-            try:
-                return literal(getattr(math, name)(*consts)).value
-            except (ArithmeticError, TypeError, ValueError):
-                return prim(kind).value
-        return prim(kind, varying(call)).value
-
-    return rule
+    every = call.every()
+    if note_eager_only(call, every):
+        return prim(kind, True).value
+    name = call.name.rpartition(".")[2]
+    consts = call.constants()
+    if consts and name in _FOLDED and not call.kwargs and not call.rest and all(map(_foldable, consts)):
+        try:
+            return literal(getattr(math, name)(*consts)).value
+        except (ArithmeticError, TypeError, ValueError):
+            return prim(kind).value
+    return prim(kind, varying(call)).value
 
 
 def _foldable(const: object) -> bool:
@@ -104,14 +95,11 @@ def _unary(op: str) -> Rule:
     return lambda call: unary(call.engine, call.frame, op, call.arg(0), call.pos)
 
 
-def _getter(kind: str) -> Rule:
+@parametrized
+def _getter(call: Call, kind: str) -> Value:
     """`attrgetter("a", "b.c")`, `itemgetter(1)`, `methodcaller("f", x)`: a callable that keeps its arguments."""
-
-    def rule(call: Call) -> Value:
-        options = {f"{i}": value for i, value in enumerate(call.args)}
-        return later(f"operator.{kind}.__call__", {**options, **call.kwargs})
-
-    return rule
+    options = {f"{i}": value for i, value in enumerate(call.args)}
+    return later(f"operator.{kind}.__call__", {**options, **call.kwargs})
 
 
 def _kept(call: Call) -> list[Value]:
@@ -197,18 +185,15 @@ def _element(call: Call) -> Value:
     return call.elements(call.arg(0, "seq"))
 
 
-def _sample(place: int) -> Rule:
+@parametrized
+def _sample(call: Call, place: int) -> Value:
     """A list of as many elements as the argument at a place says."""
-
-    def rule(call: Call) -> Value:
-        made = call.new("list", "sample")
-        hold_alike(call.engine, made)
-        call.write(made.rest_cell(), call.elements(call.arg(0, "population")))
-        size = call.constant(place, "k", None if call.given(place, "k") else 1)
-        note_length(call.engine, made, size if isinstance(size, int) else None)
-        return made.value
-
-    return rule
+    made = call.new("list", "sample")
+    hold_alike(call.engine, made)
+    call.write(made.rest_cell(), call.elements(call.arg(0, "population")))
+    size = call.constant(place, "k", None if call.given(place, "k") else 1)
+    note_length(call.engine, made, size if isinstance(size, int) else None)
+    return made.value
 
 
 def _shuffle(call: Call) -> Value:
@@ -240,55 +225,20 @@ _GENERATOR: Final = ClassSpec(
         "__init__": constructor("x"),
     },
 )
-_DECIMAL: Final = ClassSpec(
-    methods={
-        **methods("quantize normalize sqrt exp ln log10 copy_abs", itself),
-        **methods("is_nan is_zero is_finite", truth),
-        **methods("as_tuple as_integer_ratio", give(tup([INT_V, INT_V]).value)),
-        **methods("limit_denominator", itself),
-    },
-    properties={"numerator": integer, "denominator": integer},
-)
 
+_FUNCTIONS, _CLASSES = read("numbers", globals())
 FUNCTIONS: Final[dict[str, Spec]] = {
+    **_FUNCTIONS,
     **{f"math.{name}": Spec(_math("float")) for name in _FLOATS.split()},
     **{f"math.{name}": Spec(_math("int")) for name in _INTEGERS.split()},
-    **table("math", "isnan isinf isfinite isclose", truth),
-    "math.prod": Spec(_prod),
-    "math.frexp": Spec(give(tup([FLOAT_V, INT_V]).value)),
-    "math.modf": Spec(give(tup([FLOAT_V, FLOAT_V]).value)),
-    **table(
-        "cmath", "sqrt exp log log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh rect", give(COMPLEX_V)
-    ),
-    **table("cmath", "isnan isinf isfinite isclose", truth),
-    **table("cmath", "phase", number),
-    "cmath.polar": Spec(give(tup([FLOAT_V, FLOAT_V]).value)),
-    **table("statistics", "mean fmean geometric_mean harmonic_mean median median_low median_high", _prod),
-    **table("statistics", "stdev pstdev variance pvariance covariance correlation median_grouped", number),
-    **table("statistics", "quantiles", listed(FLOAT_V)),
     "statistics.mode": Spec(lambda call: call.elements(call.arg(0))),
     "statistics.multimode": Spec(lambda call: call.list_of(call.elements(call.arg(0)), "list", "modes")),
-    "statistics.linear_regression": Spec(give(tup([FLOAT_V, FLOAT_V], "tuple", ("slope", "intercept")).value)),
     **{name: Spec(rule) for name, rule in _OPERATORS.items()},
     **{f"random.{name}": Spec(rule, effects=("random",)) for name, rule in _DRAWS.items() if name != "getstate"},
-    "random.getstate": Spec(opaque),
-    **table("secrets", "token_hex token_urlsafe", text, "random"),
-    **table("secrets", "token_bytes", give(BYTES_V), "random"),
     **table("secrets", "randbelow randbits", give(prim("int", True).value), "random"),
-    "secrets.choice": Spec(_element, effects=("random",)),
-    "secrets.compare_digest": Spec(truth),
-    **table("decimal", "getcontext localcontext", opaque, "state"),
-    **table("decimal", "setcontext", nothing, "state"),
-    "numbers.Number.register": Spec(decorator_factory, effects=("state",)),
 }
 CLASSES: Final[dict[str, ClassSpec]] = {
+    **_CLASSES,
     "random.Random": _GENERATOR,
     "random.SystemRandom": ClassSpec(methods={n: Spec(r, effects=("random",)) for n, r in _DRAWS.items()}),
-    "decimal.Decimal": _DECIMAL,
-    "fractions.Fraction": _DECIMAL,
-    **{f"numbers.{name}": ClassSpec() for name in ("Number", "Complex", "Real", "Rational", "Integral")},
-    "statistics.NormalDist": ClassSpec(
-        methods={**methods("pdf cdf inv_cdf zscore overlap", number), **methods("samples", listed(FLOAT_V), "random")},
-        properties={"mean": number, "stdev": number, "variance": number},
-    ),
 }

@@ -37,7 +37,9 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.domain.tensors import NDARRAY
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
+from hybridize.library.spec import give as give
+from hybridize.library.spec import nothing as nothing
 
 BYTES_V: Final = prim("bytes").value
 COMPLEX_V: Final = prim("complex").value
@@ -47,12 +49,6 @@ STRINGS_V: Final = stream("tuple", STR_V).value
 SCALAR_V: Final = join(join(join(INT_V, FLOAT_V), join(STR_V, BOOL_V)), NONE_V)
 
 
-def give(value: Value) -> Rule:
-    """A rule that always gives the same value."""
-    return lambda call: value
-
-
-nothing: Final = give(NONE_V)
 text: Final = give(STR_V)
 integer: Final = give(INT_V)
 number: Final = give(FLOAT_V)
@@ -86,25 +82,24 @@ def iterator_of(call: Call, element: Value, tag: str = "iterator") -> Value:
     return call.list_of(element, "iterator", tag)
 
 
-def instance(cls: str, **fields: Value) -> Rule:
+def iterates(element: Value) -> Rule:
+    """A rule that gives a fresh one-shot iterator over such elements."""
+    return lambda call: iterator_of(call, element)
+
+
+@parametrized
+def instance(call: Call, /, cls: str, **fields: Value) -> Value:
     """A rule that gives an instance of a library class."""
-
-    def rule(call: Call) -> Value:
-        made = call.made(cls)
-        for name, value in fields.items():
-            call.keep(made, name, value)
-        return made.value
-
-    return rule
+    made = call.made(cls)
+    for name, value in fields.items():
+        call.keep(made, name, value)
+    return made.value
 
 
-def kept(name: str, default: Value = BOTTOM) -> Rule:
+@parametrized
+def kept(call: Call, name: str, default: Value = BOTTOM) -> Value:
     """A rule that reads what the receiver keeps under a name."""
-
-    def rule(call: Call) -> Value:
-        return recall(call, name) or default or unknown(f"`{name}` of {call.name}").value
-
-    return rule
+    return recall(call, name) or default or unknown(f"`{name}` of {call.name}").value
 
 
 def recall(call: Call, name: str) -> Value:
@@ -234,14 +229,11 @@ def change(call: Call, value: Value, added: Value = BOTTOM) -> None:
             call.write(obj.rest_cell(), inside)
 
 
-def changes_first(rule: Rule = nothing) -> Rule:
+@parametrized
+def changes_first(call: Call, rule: Rule = nothing) -> Value:
     """A rule of a function that changes its first argument."""
-
-    def changing(call: Call) -> Value:
-        change(call, call.arg(0))
-        return rule(call)
-
-    return changing
+    change(call, call.arg(0))
+    return rule(call)
 
 
 # Data that came from outside -----------------------------------------------------------------------------------------

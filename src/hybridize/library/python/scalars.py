@@ -27,7 +27,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.library.protocols import FORMATTED, SHOWN, TRUTH, ask, show
 from hybridize.library.python.sequences import MAX_ROWS, compare_elements, give, known_items, special
-from hybridize.library.spec import Call, Rule
+from hybridize.library.spec import Call, Rule, parametrized
 
 #: The special method that is asked for where a class does not have another.
 _OTHERWISE: Final = {
@@ -38,16 +38,13 @@ _OTHERWISE: Final = {
 }
 
 
-def _with_special(name: str, rule: Rule) -> Rule:
+@parametrized
+def _with_special(call: Call, name: str, rule: Rule) -> Value:
     """A rule that first lets objects of the project answer by a special method."""
-
-    def asking(call: Call) -> Value:
-        for obj in call.arg(0):
-            if not special(call, obj, name) and name in _OTHERWISE:
-                special(call, obj, _OTHERWISE[name])
-        return rule(call)
-
-    return asking
+    for obj in call.arg(0):
+        if not special(call, obj, name) and name in _OTHERWISE:
+            special(call, obj, _OTHERWISE[name])
+    return rule(call)
 
 
 def _reduce_numbers(call: Call) -> Value:
@@ -117,28 +114,26 @@ def _folded(call: Call, name: str, obj: Lit) -> Value | None:
     return None
 
 
-def _number(kind: str) -> Rule:
-    def rule(call: Call) -> Value:
-        const = call.constant(0, "")
-        result = BOTTOM
-        for obj in call.arg(0):
-            read = isinstance(obj, Tensor) and obj.kind != "ndarray"
-            if isinstance(obj, Tensor) and not read and obj.shape == () and obj.content and obj.content[0] >= 0:
-                result = join(result, literal({"int": int, "float": float}[kind](obj.content[0])).value)
-            if isinstance(obj, Lit) and obj.varies and kind == "int":
-                return obj.value
-            if read or (isinstance(obj, (Lit, Prim)) and obj.varies):
-                result = join(result, prim(kind, True).value)
-        if result:
-            return result
-        if const is not None and isinstance(const, (int, float, str)) and len(call.args) == 1:
-            try:
-                return literal({"int": int, "float": float}[kind](const)).value
-            except (ValueError, OverflowError):
-                return BOTTOM
-        return result or (literal({"int": 0, "float": 0.0}[kind]).value if not call.args else prim(kind).value)
-
-    return rule
+@parametrized
+def _number(call: Call, kind: str) -> Value:
+    const = call.constant(0, "")
+    result = BOTTOM
+    for obj in call.arg(0):
+        read = isinstance(obj, Tensor) and obj.kind != "ndarray"
+        if isinstance(obj, Tensor) and not read and obj.shape == () and obj.content and obj.content[0] >= 0:
+            result = join(result, literal({"int": int, "float": float}[kind](obj.content[0])).value)
+        if isinstance(obj, Lit) and obj.varies and kind == "int":
+            return obj.value
+        if read or (isinstance(obj, (Lit, Prim)) and obj.varies):
+            result = join(result, prim(kind, True).value)
+    if result:
+        return result
+    if const is not None and isinstance(const, (int, float, str)) and len(call.args) == 1:
+        try:
+            return literal({"int": int, "float": float}[kind](const)).value
+        except (ValueError, OverflowError):
+            return BOTTOM
+    return result or (literal({"int": 0, "float": 0.0}[kind]).value if not call.args else prim(kind).value)
 
 
 def _abs(call: Call) -> Value:

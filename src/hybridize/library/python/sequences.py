@@ -32,7 +32,7 @@ from hybridize.domain.words import ONE_SHOT
 from hybridize.library.joining import fill
 from hybridize.library.lengths import hold_alike, length_of, note_length, shortest
 from hybridize.library.protocols import order
-from hybridize.library.spec import Call, Rule
+from hybridize.library.spec import Call, Rule, parametrized
 
 #: A list or tuple made of a range has its numbers by position while they are not more.
 _MOST_NUMBERS: Final = 16
@@ -273,16 +273,14 @@ def _next(call: Call) -> Value:
     return result
 
 
-def _sequence(kind: str) -> Rule:
-    def rule(call: Call) -> Value:
-        result = BOTTOM
-        if not call.args:
-            return tup([]).value if kind == "tuple" else call.new(kind, "made").value
-        for obj in call.arg(0):
-            result = join(result, _as_sequence(call, obj, kind))
-        return result
-
-    return rule
+@parametrized
+def _sequence(call: Call, kind: str) -> Value:
+    result = BOTTOM
+    if not call.args:
+        return tup([]).value if kind == "tuple" else call.new(kind, "made").value
+    for obj in call.arg(0):
+        result = join(result, _as_sequence(call, obj, kind))
+    return result
 
 
 def _as_sequence(call: Call, obj: Obj, kind: str) -> Value:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from hybridize.domain.lattice import join
@@ -21,33 +20,23 @@ from hybridize.domain.objects import (
     literal,
     optional_int,
     prim,
-    stream,
     tup,
     unknown,
 )
 from hybridize.library.python.rules import (
-    BYTES_V,
     call_back,
     constructor,
     functions_in,
     give,
     instance,
-    integer,
     itself,
     listed,
-    methods,
-    nothing,
-    number,
-    octets,
-    opaque,
-    properties,
     recall,
-    same,
     table,
     text,
-    truth,
 )
-from hybridize.library.spec import Call, ClassSpec, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.stubs import read
 
 # Time ----------------------------------------------------------------------------------------------------------------
 
@@ -71,21 +60,9 @@ def _broken(call: Call) -> Value:
     return _broken_down(call)
 
 
-_DATE_FIELDS: Final = properties("year month day hour minute second microsecond days seconds microseconds", integer)
-_DATE: Final = ClassSpec(
-    methods={
-        **methods("strftime isoformat ctime __str__", text),
-        **methods("weekday isoweekday toordinal __hash__", integer),
-        **methods("replace astimezone __add__ __radd__ combine", _moment),
-        **methods("date time", _moment),
-        **methods("timestamp total_seconds", number),
-        **methods("timetuple utctimetuple", _broken_down),
-        **methods("utcoffset dst __sub__", lambda call: join(_span(call), _moment(call))),
-        "tzname": Spec(text),
-        "isocalendar": Spec(give(tup([INT_V] * 3).value)),
-    },
-    properties={**_DATE_FIELDS, "tzinfo": opaque},
-)
+_RULES: Final[dict[str, Rule]] = {
+    "_span_or_moment": lambda call: join(_span(call), _moment(call)),
+}
 
 # Command lines -------------------------------------------------------------------------------------------------------
 
@@ -220,27 +197,6 @@ def _exits(call: Call) -> Value:
     return BOTTOM
 
 
-_PARSER: Final = ClassSpec(
-    methods={
-        "__init__": Spec(lambda call: _init_parser(call)),
-        "add_argument": Spec(_declare, effects=("mutate",)),
-        "add_option": Spec(_declare, effects=("mutate",)),
-        # Groups and sub-parsers fill the same namespace.
-        **methods("add_argument_group add_mutually_exclusive_group add_parser", itself, "mutate"),
-        "add_subparsers": Spec(lambda call: _subparsers(call), effects=("mutate",)),
-        "set_defaults": Spec(_defaults, effects=("mutate",)),
-        # Reading `sys.argv` is part of what starts a program.
-        **methods("parse_args parse_intermixed_args", _arguments, "environment"),
-        "parse_known_args": Spec(_known_arguments, effects=("environment",)),
-        **methods("print_help print_usage", nothing, "print"),
-        **methods("format_help format_usage", text),
-        **methods("error exit", _exits, "io"),
-        "get_default": Spec(opaque),
-    },
-    make=_parser,
-)
-
-
 def _init_parser(call: Call) -> Value:
     if call.receiver is not None and hasattr(call.receiver, "cell"):
         call.write(call.receiver.cell("namespace"), instance(_NAMESPACE)(call))
@@ -248,33 +204,6 @@ def _init_parser(call: Call) -> Value:
 
 
 # Logging and processes -----------------------------------------------------------------------------------------------
-
-_LEVELS: Final = "debug info warning warn error exception critical fatal log"
-_LOGGER: Final = ClassSpec(
-    methods={
-        **methods(_LEVELS + " handle log_every_n log_first_n vlog", nothing, "print"),
-        **methods("setLevel addHandler removeHandler addFilter removeFilter disable", nothing, "state"),
-        **methods("isEnabledFor hasHandlers", truth),
-        **methods("getEffectiveLevel", integer),
-        "getChild": Spec(itself),
-    },
-    properties={
-        "handlers": listed(unknown("a handler of a logger").value),
-        "level": integer,
-        "name": text,
-        "propagate": truth,
-        "disabled": truth,
-    },
-)
-_HANDLER: Final = ClassSpec(
-    methods={
-        **methods("setLevel setFormatter addFilter removeFilter setStream", nothing, "mutate"),
-        **methods("emit flush close handle acquire release", nothing, "print"),
-        "format": Spec(text),
-        "__init__": Spec(nothing),
-    },
-)
-_process: Final = instance("subprocess.CompletedProcess")
 
 
 def _timed(call: Call) -> Value:
@@ -293,206 +222,16 @@ def _later(call: Call) -> Value:
     return call.arg(0)
 
 
-def _outputs(names: Iterable[str]) -> dict[str, Spec]:
-    found: dict[str, Spec] = {}
-    for name in names:
-        found |= table(name, "write", integer, "print") | table(
-            name, "flush writelines reconfigure close", nothing, "print"
-        )
-        found |= table(name, "isatty", truth, "environment") | table(name, "fileno", integer)
-    return found
-
-
+_FUNCTIONS, _CLASSES = read("system", globals() | _RULES)
 FUNCTIONS: Final[dict[str, Spec]] = {
-    **table("time", "time perf_counter monotonic process_time thread_time", _now, "clock"),
+    **_FUNCTIONS,
     **table("time", "time_ns perf_counter_ns monotonic_ns process_time_ns", give(prim("int", True).value), "clock"),
-    **table("time", "sleep", nothing, "clock"),
-    **table("time", "tzset", nothing, "state"),
-    "time.strftime": Spec(_formatted),
     **table("time", "ctime asctime", lambda call: _broken(call) and STR_V),
-    **table("time", "localtime gmtime", _broken),
-    "time.strptime": Spec(_broken_down),
-    "time.mktime": Spec(number),
-    "calendar.timegm": Spec(integer),
-    "calendar.monthrange": Spec(give(tup([INT_V, INT_V]).value)),
-    **table("datetime.datetime", "now utcnow today", _moment, "clock"),
-    **table("datetime.datetime", "strptime fromtimestamp utcfromtimestamp fromisoformat combine", _moment),
-    **table("datetime.date", "today", _moment, "clock"),
-    **table("datetime.date", "fromtimestamp fromisoformat", _moment),
-    **table("timeit", "timeit repeat", _timed, "clock"),
-    "timeit.default_timer": Spec(_now, effects=("clock",)),
-    **_outputs(("sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__", "sys.stdout.buffer")),
-    **table("sys.stdin", "read readline", text, "io"),
-    "sys.stdin.readlines": Spec(listed(STR_V), effects=("io",)),
-    "sys.exit": Spec(_exits, effects=("io",)),
-    **table("sys", "setrecursionlimit settrace setprofile setswitchinterval set_int_max_str_digits", nothing, "state"),
-    **table("sys.path", "append insert remove extend", nothing, "state"),
-    "sys.modules.get": Spec(opaque),
-    "sqlite3.connect": Spec(instance("sqlite3.Connection"), effects=("io",)),
-    **table("sys.modules", "pop update clear setdefault", opaque, "state"),
-    **table("sys", "getrecursionlimit", integer, "environment"),
-    **table("sys", "getsizeof getrefcount", integer),
-    **table("sys", "getdefaultencoding getfilesystemencoding intern", text),
-    **table("sys", "exc_info _getframe exception", opaque),
-    "sys.is_finalizing": Spec(truth),
-    # logging
-    "logging.getLogger": Spec(instance("logging.Logger")),
-    **table("logging", _LEVELS, nothing, "print"),
-    **table("logging", "basicConfig disable addLevelName captureWarnings setLoggerClass shutdown", nothing, "state"),
-    **table("logging.config", "dictConfig fileConfig", nothing, "state"),
-    "logging.getLevelName": Spec(give(join(STR_V, INT_V))),
-    **table("warnings", "warn warn_explicit showwarning", nothing, "print"),
-    **table("warnings", "filterwarnings simplefilter resetwarnings", nothing, "state"),
-    **table("traceback", "print_exc print_stack print_exception print_tb", nothing, "print"),
-    **table("traceback", "format_exc", text),
-    **table("traceback", "format_exception format_tb format_stack format_list", listed(STR_V)),
-    **table("traceback", "extract_stack extract_tb walk_stack", opaque),
-    **table("faulthandler", "enable disable dump_traceback", nothing, "state"),
-    **table("pdb", "set_trace post_mortem run", nothing, "io"),
-    # processes and the interpreter
-    "subprocess.run": Spec(_process, effects=("io",)),
-    **table("subprocess", "call check_call", integer, "io"),
-    **table("subprocess", "check_output", give(join(STR_V, BYTES_V)), "io"),
-    "subprocess.getoutput": Spec(text, effects=("io",)),
-    "subprocess.getstatusoutput": Spec(give(tup([INT_V, STR_V]).value), effects=("io",)),
-    **table("gc", "collect", integer, "state"),
-    **table("gc", "enable disable freeze set_threshold set_debug", nothing, "state"),
-    **table("gc", "get_objects get_referrers get_count get_stats", opaque),
-    "gc.isenabled": Spec(truth),
-    **table(
-        "platform",
-        "system release version machine node processor platform python_version python_implementation",
-        text,
-        "environment",
-    ),
-    "platform.uname": Spec(give(tup([STR_V] * 6).value), effects=("environment",)),
-    "platform.python_version_tuple": Spec(give(tup([STR_V] * 3).value)),
-    **table("socket", "gethostname getfqdn", text, "environment"),
-    **table("socket", "create_connection gethostbyname", opaque, "io"),
-    **table("getpass", "getuser", text, "environment"),
-    "getpass.getpass": Spec(text, effects=("io",)),
-    **table("resource", "getrusage getrlimit", opaque, "environment"),
-    "resource.setrlimit": Spec(nothing, effects=("state",)),
-    **table("tracemalloc", "start stop", nothing, "state"),
-    **table("tracemalloc", "get_traced_memory", give(tup([INT_V, INT_V]).value), "environment"),
-    **table("signal", "signal", _later, "state"),
-    "atexit.register": Spec(_later, effects=("state",)),
-    "importlib.import_module": Spec(_import_module),
-    "importlib.reload": Spec(same, effects=("state",)),
-    "importlib.util.find_spec": Spec(opaque, effects=("environment",)),
-    **table("importlib.util", "spec_from_file_location module_from_spec", opaque),
-    **table("importlib.metadata", "version", text, "environment"),
-    **table("pkg_resources", "parse_version", opaque),
-    "packaging.version.parse": Spec(instance("packaging.version.Version")),
-    "cProfile.run": Spec(nothing, effects=("unknown_call",)),
-    **table("ctypes", "CDLL cdll byref cast sizeof", opaque, "unknown_call"),
 }
-_POPEN: Final = {
-    "communicate": Spec(give(tup([BYTES_V, BYTES_V]).value), effects=("io",)),
-    **methods("wait poll", integer, "io"),
-    **methods("kill terminate send_signal", nothing, "io"),
-    "__enter__": Spec(itself),
-}
-_DATABASE: Final = ClassSpec(
-    methods={
-        **methods("execute executemany executescript cursor", instance("sqlite3.Cursor"), "io"),
-        **methods("commit rollback close create_function", nothing, "io"),
-        **methods("fetchone fetchall fetchmany __iter__", opaque, "io"),
-        "__enter__": Spec(itself),
-    },
-)
 CLASSES: Final[dict[str, ClassSpec]] = {
-    **dict.fromkeys(("sqlite3.Connection", "sqlite3.Cursor"), _DATABASE),
-    **{f"datetime.{name}": _DATE for name in ("datetime", "date", "time", "timedelta")},
-    **{f"datetime.{name}": ClassSpec() for name in ("timezone", "tzinfo")},
-    **{f"argparse.{name}": _PARSER for name in ("ArgumentParser", "_ArgumentGroup")},
-    _NAMESPACE: ClassSpec(),
-    _DEFAULTS: ClassSpec(bases=(_NAMESPACE,)),
+    **_CLASSES,
     "argparse.Action": ClassSpec(
         methods={"__init__": constructor("option_strings", "dest")},
         properties={"dest": text, "option_strings": listed(STR_V)},
-    ),
-    **{
-        f"argparse.{name}": ClassSpec()
-        for name in (
-            "ArgumentDefaultsHelpFormatter",
-            "RawTextHelpFormatter",
-            "RawDescriptionHelpFormatter",
-            "HelpFormatter",
-            "ArgumentTypeError",
-            "ArgumentError",
-        )
-    },
-    "argparse.FileType": ClassSpec(call=Spec(instance("io.TextIOWrapper"), effects=("io",))),
-    "optparse.OptionParser": ClassSpec(
-        methods={**_PARSER.methods, "parse_args": Spec(_known_arguments, effects=("environment",))}, make=_parser
-    ),
-    "logging.Logger": _LOGGER,
-    "logging.LoggerAdapter": _LOGGER,
-    **{f"logging.{name}": _HANDLER for name in ("Handler", "StreamHandler", "NullHandler")},
-    "logging.FileHandler": ClassSpec(methods=_HANDLER.methods, effects=("io",)),
-    **{
-        f"logging.handlers.{name}": ClassSpec(methods=_HANDLER.methods, effects=("io",))
-        for name in (
-            "RotatingFileHandler",
-            "TimedRotatingFileHandler",
-            "SysLogHandler",
-            "QueueHandler",
-            "SocketHandler",
-        )
-    },
-    "logging.Formatter": ClassSpec(methods=methods("format formatTime formatException", text)),
-    "logging.Filter": ClassSpec(methods=methods("filter", truth)),
-    "logging.LogRecord": ClassSpec(
-        methods=methods("getMessage", text), properties=properties("msg levelname name", text)
-    ),
-    "warnings.catch_warnings": ClassSpec(
-        methods={"__enter__": Spec(listed(unknown("a caught warning").value))}, effects=("state",)
-    ),
-    "subprocess.Popen": ClassSpec(
-        methods=_POPEN,
-        effects=("io",),
-        properties={
-            "returncode": integer,
-            "pid": integer,
-            "stdout": instance("io.BufferedReader"),
-            "stdin": instance("io.BufferedReader"),
-            "stderr": instance("io.BufferedReader"),
-        },
-    ),
-    "subprocess.CompletedProcess": ClassSpec(
-        properties={
-            "returncode": integer,
-            "stdout": give(join(STR_V, BYTES_V)),
-            "stderr": give(join(STR_V, BYTES_V)),
-            "args": listed(STR_V),
-        },
-        methods={"check_returncode": Spec(nothing)},
-    ),
-    "timeit.Timer": ClassSpec(
-        methods={"timeit": Spec(number, effects=("clock",)), "repeat": Spec(listed(FLOAT_V), effects=("clock",))}
-    ),
-    "cProfile.Profile": ClassSpec(
-        methods={
-            **methods("enable disable", nothing, "state"),
-            **methods("print_stats dump_stats", nothing, "print"),
-            "__enter__": Spec(itself, effects=("state",)),
-        }
-    ),
-    "pstats.Stats": ClassSpec(
-        methods={
-            **methods("sort_stats strip_dirs", itself, "mutate"),
-            **methods("print_stats dump_stats", itself, "print"),
-        }
-    ),
-    "socket.socket": ClassSpec(
-        methods={
-            **methods("connect bind listen close send sendall setsockopt settimeout", integer, "io"),
-            "recv": Spec(octets, effects=("io",)),
-            "accept": Spec(opaque, effects=("io",)),
-        }
-    ),
-    "packaging.version.Version": ClassSpec(
-        properties={**properties("major minor micro", integer), "release": give(stream("tuple", INT_V).value)}
     ),
 }

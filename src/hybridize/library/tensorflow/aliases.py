@@ -12,7 +12,7 @@ from typing import Final
 from hybridize.domain.objects import Value
 from hybridize.library import registry
 from hybridize.library.defaults import default_call
-from hybridize.library.spec import Call, Rule, Spec
+from hybridize.library.spec import Call, Spec, parametrized
 
 _V1: Final = "tf.compat.v1."
 _RAW: Final = "tf.raw_ops."
@@ -102,14 +102,12 @@ def _present(key: str, names: tuple[str, ...]) -> str:
     return next((table[key] for table in (_RENAMED, _OTHERWISE) if table.get(key) in names), key)
 
 
-def _renamed(name: str, target: str, spec: Spec) -> Rule:
-    def rule(call: Call) -> Value:
-        old, new = registry.parameter_names(name), registry.parameter_names(target)
-        named = {**dict(zip(old, call.args, strict=False)), **call.kwargs}
-        named = {_present(key, new): value for key, value in named.items()}
-        named.pop("name", None)
-        if call.rest or len(call.args) > len(old) or not named.keys() <= set(new) or spec.rule is None:
-            return default_call(call)
-        return spec.rule(Call(call.engine, call.frame, call.pos, target, [], named))
-
-    return rule
+@parametrized
+def _renamed(call: Call, name: str, target: str, spec: Spec) -> Value:
+    old, new = registry.parameter_names(name), registry.parameter_names(target)
+    named = {**dict(zip(old, call.args, strict=False)), **call.kwargs}
+    named = {_present(key, new): value for key, value in named.items()}
+    named.pop("name", None)
+    if call.rest or len(call.args) > len(old) or not named.keys() <= set(new) or spec.rule is None:
+        return default_call(call)
+    return spec.rule(Call(call.engine, call.frame, call.pos, target, [], named))

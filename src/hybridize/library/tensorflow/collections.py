@@ -12,7 +12,6 @@ from hybridize.library.operands import (
     Args,
     Impossible,
     Unsure,
-    ValueRule,
     agreed,
     common,
     fixed,
@@ -24,19 +23,16 @@ from hybridize.library.operands import (
     value_rule,
 )
 from hybridize.library.shapes import broadcast_all, concatenated, like, reduced, scalar
-from hybridize.library.spec import Spec
-from hybridize.library.tensorflow.shaping import each_of, listed
+from hybridize.library.spec import Spec, parametrized
+from hybridize.library.tensorflow.shaping import each_of
 
 
-def _sparse(dtype_from: str = "", shape_from: str = "") -> ValueRule:
+@parametrized
+def _sparse(a: Args, dtype_from: str = "", shape_from: str = "") -> Value:
     """A sparse tensor with the dtype and shape of an argument."""
-
-    def rule(a: Args) -> Value:
-        x = a.tensor(dtype_from or a.first)
-        shape = a.tensor(shape_from or dtype_from or a.first).shape
-        return tensor(SPARSE, x.dtype, shape).value
-
-    return rule
+    x = a.tensor(dtype_from or a.first)
+    shape = a.tensor(shape_from or dtype_from or a.first).shape
+    return tensor(SPARSE, x.dtype, shape).value
 
 
 def _sparse_reshape(a: Args) -> Value:
@@ -247,7 +243,7 @@ def _checked(a: Args) -> Value:
 def _greedy(a: Args) -> Value:
     x = a.tensor("inputs")
     sparse = tensor(SPARSE, "int64", (DYNAMIC, DYNAMIC)).value
-    return record("tuple", (), listed(a, [sparse]), a.result(x.dtype, (x.known[1], 1)))
+    return record("tuple", (), a.call.listed([sparse]), a.result(x.dtype, (x.known[1], 1)))
 
 
 def _beams(a: Args) -> Value:
@@ -255,7 +251,7 @@ def _beams(a: Args) -> Value:
     paths = sure(lambda b: b.integer("top_paths"), a) if a.given("top_paths") else 1
     sparse = tensor(SPARSE, "int64", (DYNAMIC, DYNAMIC)).value
     scores = a.result(x.dtype, (x.known[1], UNRESOLVED if paths is None else paths))
-    return record("tuple", (), listed(a, [sparse] * (1 if paths is None else paths)), scores)
+    return record("tuple", (), a.call.listed([sparse] * (1 if paths is None else paths)), scores)
 
 
 def _fractional(a: Args) -> Value:

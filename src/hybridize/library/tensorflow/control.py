@@ -29,7 +29,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import BATCH, DENSE, UNRESOLVED, Dim
 from hybridize.domain.unknowns import ELEMENT, Why
 from hybridize.library.convert import PYTHON_TF, dtype_of, type_of_value
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, parametrized
 from hybridize.library.tensorflow.data_elements import dataset
 
 
@@ -187,19 +187,17 @@ def _map_fn(call: Call) -> Value:
     return _stacked(call, _as_tensor(call, result), _rows(call, call.arg(1, "elems"))) or tensor(DENSE).value
 
 
-def _fold(*, scan: bool) -> Rule:
-    def rule(call: Call) -> Value:
-        element = _slice_of(call, call.arg(1, "elems"))
-        state = call.arg(2, "initializer")
-        state = _as_tensor(call, state) if state and state is not NONE_V else element
-        for _ in range(3):
-            new = join(state, _as_tensor(call, call.call(call.arg(0, "fn"), state, element)))
-            if new == state:
-                break
-            state = new
-        return _stacked(call, state, _rows(call, call.arg(1, "elems"))) if scan else state
-
-    return rule
+@parametrized
+def _fold(call: Call, *, scan: bool) -> Value:
+    element = _slice_of(call, call.arg(1, "elems"))
+    state = call.arg(2, "initializer")
+    state = _as_tensor(call, state) if state and state is not NONE_V else element
+    for _ in range(3):
+        new = join(state, _as_tensor(call, call.call(call.arg(0, "fn"), state, element)))
+        if new == state:
+            break
+        state = new
+    return _stacked(call, state, _rows(call, call.arg(1, "elems"))) if scan else state
 
 
 def _host_function(call: Call) -> Value:

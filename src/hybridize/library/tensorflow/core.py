@@ -30,7 +30,7 @@ from hybridize.library.convert import PYTHON_TF, dim_of, dtype_of, shape_of, sha
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.dialect import FUNCTION_PARAMETERS
 from hybridize.library.python.rules import itself
-from hybridize.library.spec import Call, ClassSpec, Spec
+from hybridize.library.spec import Call, ClassSpec, Spec, nothing, parametrized
 from hybridize.library.structures import fields_of, leaves, map_structure, map_structures
 
 
@@ -113,6 +113,7 @@ def _gradient_of(obj: Obj) -> Value:
     return tensor(DENSE, obj.dtype, obj.shape).value if isinstance(obj, Tensor) else unknown("a gradient").value
 
 
+@parametrized
 def _jacobian(call: Call, batched: int = 0) -> Value:
     """The dims of the target and then those of each source."""
     _, target = type_of_value(call, call.arg(0, "target"), PYTHON_TF)
@@ -131,10 +132,6 @@ def _jacobian(call: Call, batched: int = 0) -> Value:
 def _forward(call: Call) -> Value:
     """`ForwardAccumulator.jvp(target)`: what belongs to each tensor of the target."""
     return map_structure(call, call.arg(0, "primals"), _gradient_of, "jvp") or tensor(DENSE).value
-
-
-def _batch_jacobian(call: Call) -> Value:
-    return _jacobian(call, 1)
 
 
 def _watched(call: Call) -> Value:
@@ -157,10 +154,6 @@ def _module_variables(call: Call) -> Value:
     return rules.get(name, tracking.tracked_weights)(call)
 
 
-def _nothing(call: Call) -> Value:
-    return NONE_V
-
-
 def _tensor_shape(call: Call) -> Value:
     return shape_value(shape_of(call, call.arg(0)))
 
@@ -175,10 +168,7 @@ def _map_structure(call: Call) -> Value:
 def _flatten(call: Call) -> Value:
     ordered = leaves(call, call.arg(0))
     if ordered is not None:
-        made = call.new("list", "flattened")
-        for i, leaf in enumerate(ordered):
-            call.write(made.cell(i), leaf)
-        return made.value
+        return call.listed(ordered, "flattened")
     found = BOTTOM
     todo = list(call.arg(0))
     seen: set[Obj] = set()
@@ -288,11 +278,11 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.nest.flatten": Spec(_flatten),
     "tf.Module.with_name_scope": Spec(_identity),
     "tf.nest.pack_sequence_as": Spec(lambda call: call.arg(0, "structure")),
-    "tf.nest.assert_same_structure": Spec(_nothing),
+    "tf.nest.assert_same_structure": Spec(nothing),
     "tf.autograph.experimental.do_not_convert": Spec(_identity),
-    "tf.autograph.experimental.set_loop_options": Spec(_nothing),
-    "tf.autograph.set_verbosity": Spec(_nothing, effects=("state",)),
-    **dict.fromkeys(_SAY_NOTHING, Spec(_nothing)),
+    "tf.autograph.experimental.set_loop_options": Spec(nothing),
+    "tf.autograph.set_verbosity": Spec(nothing, effects=("state",)),
+    **dict.fromkeys(_SAY_NOTHING, Spec(nothing)),
     "tf.compat.v1.placeholder": Spec(_placeholder, op=True),
     "tf.compat.v1.placeholder_with_default": Spec(lambda call: _convert(call), op=True),
     **{f"tf.feature_column.{name}": Spec(_column) for name in _COLUMNS},
@@ -304,24 +294,24 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.get_static_value": Spec(lambda call: unknown("a static value").value),
     "tf.broadcast_static_shape": Spec(lambda call: shape_value(None)),
     "tf.get_logger": Spec(lambda call: call.made("logging.Logger").value),
-    "tf.keras.utils.set_random_seed": Spec(_nothing, effects=("random",)),
-    "tf.config.run_functions_eagerly": Spec(_nothing, effects=("state",)),
-    "tf.config.experimental_run_functions_eagerly": Spec(_nothing, effects=("state",)),
+    "tf.keras.utils.set_random_seed": Spec(nothing, effects=("random",)),
+    "tf.config.run_functions_eagerly": Spec(nothing, effects=("state",)),
+    "tf.config.experimental_run_functions_eagerly": Spec(nothing, effects=("state",)),
     "tf.config.list_physical_devices": Spec(lambda call: call.list_of(unknown("a device").value, "list", "devices")),
-    "tf.config.experimental.set_memory_growth": Spec(_nothing, effects=("state",)),
-    "tf.config.set_visible_devices": Spec(_nothing, effects=("state",)),
-    "tf.debugging.set_log_device_placement": Spec(_nothing, effects=("state",)),
-    "tf.compat.v1.enable_eager_execution": Spec(_nothing, effects=("state",)),
-    "tf.compat.v1.disable_eager_execution": Spec(_nothing, effects=("state",)),
+    "tf.config.experimental.set_memory_growth": Spec(nothing, effects=("state",)),
+    "tf.config.set_visible_devices": Spec(nothing, effects=("state",)),
+    "tf.debugging.set_log_device_placement": Spec(nothing, effects=("state",)),
+    "tf.compat.v1.enable_eager_execution": Spec(nothing, effects=("state",)),
+    "tf.compat.v1.disable_eager_execution": Spec(nothing, effects=("state",)),
     "tf.summary.create_file_writer": Spec(lambda call: call.made("tf.summary.SummaryWriter").value),
     **{
         f"tf.summary.{name}": Spec(lambda call: tensor(DENSE, "bool", ()).value)
         for name in ("scalar", "image", "histogram", "text", "audio", "write", "graph")
     },
-    "tf.summary.trace_on": Spec(_nothing, effects=("state",)),
-    "tf.summary.trace_export": Spec(_nothing, effects=("io",)),
+    "tf.summary.trace_on": Spec(nothing, effects=("state",)),
+    "tf.summary.trace_export": Spec(nothing, effects=("io",)),
     "tf.saved_model.load": Spec(lambda call: unknown("a saved model", Why.LOADED).value, effects=("io",)),
-    "tf.saved_model.save": Spec(_nothing, effects=("io",)),
+    "tf.saved_model.save": Spec(nothing, effects=("io",)),
 }
 
 CLASSES: Final[dict[str, ClassSpec]] = {
@@ -334,19 +324,19 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     "tf.GradientTape": ClassSpec(
         methods={
             "gradient": Spec(_gradient, op=True),
-            "jacobian": Spec(_jacobian, op=True),
-            "batch_jacobian": Spec(_batch_jacobian, op=True),
-            "watch": Spec(_nothing),
+            "jacobian": Spec(_jacobian(), op=True),
+            "batch_jacobian": Spec(_jacobian(1), op=True),
+            "watch": Spec(nothing),
             "watched_variables": Spec(_watched),
             "stop_recording": Spec(itself),
-            "reset": Spec(_nothing),
+            "reset": Spec(nothing),
             "__enter__": Spec(itself),
         },
         parameters=("persistent", "watch_accessed_variables"),
     ),
     "tf.Module": ClassSpec(
         methods={
-            "__init__": Spec(_nothing),
+            "__init__": Spec(nothing),
             "with_name_scope": Spec(_identity),
             "_flatten": Spec(lambda call: unknown("the parts of a module").value),
         },
@@ -373,16 +363,16 @@ CLASSES: Final[dict[str, ClassSpec]] = {
             "concat": Spec(lambda call: tensor(DENSE).value, op=True),
             "gather": Spec(_array_stack, op=True),
             "size": Spec(lambda call: tensor(DENSE, "int32", ()).value, op=True),
-            "mark_used": Spec(_nothing),
+            "mark_used": Spec(nothing),
         },
         parameters=("dtype", "size"),
     ),
     "tf.summary.SummaryWriter": ClassSpec(
         methods={
             "as_default": Spec(itself),
-            "set_as_default": Spec(_nothing, effects=("state",)),
-            "flush": Spec(_nothing),
-            "close": Spec(_nothing, effects=("io",)),
+            "set_as_default": Spec(nothing, effects=("state",)),
+            "flush": Spec(nothing),
+            "close": Spec(nothing, effects=("io",)),
             "__enter__": Spec(itself),
         }
     ),

@@ -23,7 +23,7 @@ from hybridize.library.operands import (
     value_rule,
 )
 from hybridize.library.shapes import broadcast_all, broadcasting, like, merge
-from hybridize.library.spec import Spec
+from hybridize.library.spec import Spec, parametrized
 
 _UNARY: Final = """
     tf.math.negative tf.math.sign tf.math.square tf.math.sqrt tf.math.rsqrt tf.math.exp tf.math.expm1 tf.math.log
@@ -62,16 +62,13 @@ _COMPARE: Final = """
 """
 
 
-def quotient(rule: DtypeRule) -> DtypeRule:
+@parametrized
+def quotient(a: Args, rule: DtypeRule) -> str | None:
     """The dtype of a true division."""
-
-    def dtype(a: Args) -> str | None:
-        found = rule(a)
-        if found is None or not found.startswith(("int", "uint")):
-            return found
-        return "float32" if found in ("int8", "uint8", "int16", "uint16") else "float64"
-
-    return dtype
+    found = rule(a)
+    if found is None or not found.startswith(("int", "uint")):
+        return found
+    return "float32" if found in ("int8", "uint8", "int16", "uint16") else "float64"
 
 
 def _complex(a: Args) -> str | None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from hybridize.library.numpy import functions
 from hybridize.library.operands import Args, DtypeRule, op, value_rule
-from hybridize.library.spec import Spec
+from hybridize.library.spec import Spec, parametrized
 
 _PREFIX: Final = "tf.experimental.numpy."
 #: Those whose result differs from NumPy's own, so that they have no exact rule yet.
@@ -17,12 +17,10 @@ _ABSENT: Final = frozenset("trunc rint left_shift right_shift column_stack array
 _SUMS: Final = frozenset("sum prod cumsum cumprod nansum nanprod trace".split())
 
 
-def _no_unsigned(rule: DtypeRule) -> DtypeRule:
-    def dtype(a: Args) -> str | None:
-        found = rule(a)
-        return None if found == "uint64" else found
-
-    return dtype
+@parametrized
+def _no_unsigned(a: Args, rule: DtypeRule) -> str | None:
+    found = rule(a)
+    return None if found == "uint64" else found
 
 
 def _table() -> dict[str, Spec]:

@@ -21,7 +21,6 @@ from hybridize.library.operands import (
 )
 from hybridize.library.shapes import axis_of, broadcast_all, merge, product_of, window
 from hybridize.library.spec import Call, Spec
-from hybridize.library.tensorflow.shaping import listed
 
 
 def _gather(a: Args) -> Shape:
@@ -82,7 +81,7 @@ def _unique_counts(a: Args) -> Value:
 def _partition(a: Args) -> Value:
     x, parts = a.tensor("data"), a.tensor("partitions").rank
     part = a.result(x.dtype, (DYNAMIC, *x.known[parts:]))
-    return listed(a, [part] * min(64, a.integer("num_partitions")))
+    return a.call.listed([part] * min(64, a.integer("num_partitions")))
 
 
 def _stitch(a: Args) -> Shape:

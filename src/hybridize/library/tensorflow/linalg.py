@@ -11,7 +11,6 @@ from hybridize.library.operands import (
     Args,
     Impossible,
     Operand,
-    ShapeRule,
     Unsure,
     agreed,
     common,
@@ -23,8 +22,8 @@ from hybridize.library.operands import (
     same,
     value_rule,
 )
-from hybridize.library.shapes import axis_of, either, like, matrix_product, swapped, unsized
-from hybridize.library.spec import Spec
+from hybridize.library.shapes import axis_of, batch_of, either, like, matrix_product, swapped, unsized
+from hybridize.library.spec import Spec, parametrized
 
 
 def _oriented(x: Operand, *flags: bool) -> tuple[Dim, ...]:
@@ -39,10 +38,7 @@ def _matmul(a: Args) -> Shape:
 
 def _matvec(a: Args) -> Shape:
     left = _oriented(a.tensor("a"), a.flag("transpose_a"), a.flag("adjoint_a"))
-    batch = broadcast(left[:-2], a.tensor("b").known[:-1])
-    if batch is None:
-        raise Unsure
-    return (*batch, left[-2])
+    return (*batch_of(left[:-2], a.tensor("b").known[:-1]), left[-2])
 
 
 def tensordot_shape(a: Args) -> Shape:
@@ -187,23 +183,14 @@ def _slogdet(a: Args) -> Value:
 def _solve(a: Args) -> Shape:
     left = _oriented(a.tensor("matrix"), a.flag("adjoint"))
     right = a.tensor("rhs").known
-    batch = broadcast(left[:-2], right[:-2])
-    if batch is None:
-        raise Unsure
-    return (*batch, left[-1], right[-1])
+    return (*batch_of(left[:-2], right[:-2]), left[-1], right[-1])
 
 
-def _solved(dim: int) -> ShapeRule:
+@parametrized
+def _solved(a: Args, dim: int) -> Shape:
     """The shape of what solves a matrix for a right-hand side: of its rows one dim is that of the matrix."""
-
-    def rule(a: Args) -> Shape:
-        matrix, rhs = a.tensor("matrix").known, a.tensor("rhs").known
-        batch = broadcast(matrix[:-2], rhs[:-2])
-        if batch is None:
-            raise Unsure
-        return (*batch, matrix[dim], rhs[-1])
-
-    return rule
+    matrix, rhs = a.tensor("matrix").known, a.tensor("rhs").known
+    return (*batch_of(matrix[:-2], rhs[:-2]), matrix[dim], rhs[-1])
 
 
 def _rank(a: Args) -> Shape:
@@ -212,10 +199,7 @@ def _rank(a: Args) -> Shape:
 
 def _lu_solve(a: Args) -> Shape:
     lower, rhs = a.tensor("lower_upper").known, a.tensor("rhs").known
-    batch = broadcast(lower[:-2], rhs[:-2])
-    if batch is None:
-        raise Unsure
-    return (*batch, *rhs[-2:])
+    return (*batch_of(lower[:-2], rhs[:-2]), *rhs[-2:])
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {

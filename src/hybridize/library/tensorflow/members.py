@@ -11,7 +11,7 @@ from typing import Final
 from hybridize.domain.objects import BOOL_V, INT_V, NONE_V, STR_V, Value, lib, literal, prim, stream, tup, unknown
 from hybridize.domain.session import cached
 from hybridize.library.convert import SHAPE_KIND, dtype_of
-from hybridize.library.spec import Call, Rule, Spec
+from hybridize.library.spec import Call, Spec, give
 
 _FLOAT: Final = prim("float").value
 _SHAPE: Final = stream(SHAPE_KIND, INT_V).value
@@ -104,15 +104,11 @@ def as_dtype(call: Call) -> Value:
     return lib(f"tf.{known}").value if known else unknown("a dtype").value
 
 
-def _give(value: Value) -> Rule:
-    return lambda call: value
-
-
 _NOTHING_OR_OPERATION: Final = NONE_V | lib(OPERATION).value
 FUNCTIONS: Final[dict[str, Spec]] = {
-    **{name: Spec(_give(_KINDS[kind])) for names, kind in _FUNCTIONS.items() for name in names.split()},
-    **{name: Spec(_give(_NOTHING_OR_OPERATION), op=True) for names in _OPERATIONS for name in names.split()},
+    **{name: Spec(give(_KINDS[kind])) for names, kind in _FUNCTIONS.items() for name in names.split()},
+    **{name: Spec(give(_NOTHING_OR_OPERATION), op=True) for names in _OPERATIONS for name in names.split()},
     "tf.as_dtype": Spec(as_dtype),
     "tf.dtypes.as_dtype": Spec(as_dtype),
-    "tf.type_spec_from_value": Spec(_give(lib("tf.TypeSpec").value)),
+    "tf.type_spec_from_value": Spec(give(lib("tf.TypeSpec").value)),
 }

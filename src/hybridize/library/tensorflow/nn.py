@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.objects import Value
 from hybridize.domain.tensors import DYNAMIC, Dim, Shape, blurred
 from hybridize.library.operands import INFER, Args, Unsure, agreed, common, fixed, group, op, record, same, value_rule
 from hybridize.library.shapes import axis_of, broadcast_all, like, product_of, reduced, scalar, window
-from hybridize.library.spec import Spec
+from hybridize.library.spec import Spec, parametrized
 
 Dims = tuple[Dim, ...]
 
@@ -64,18 +63,16 @@ def windowed(a: Args, shape: Dims, kernel: Dims, strides: Dims, dilations: Dims,
     return (shape[0], channels, *out) if first else (shape[0], *out, channels)
 
 
-def _convolution(rank: int = 0) -> Callable[[Args], Shape]:
-    def rule(a: Args) -> Shape:
-        shape, filters = a.tensor("input").known, a.tensor("filters", "filter").known
-        count = rank or len(filters) - 2
-        if len(shape) != count + 2:
-            raise Unsure
-        first = _channels_first(a, len(shape))
-        strides = _spread(a.integers("strides", "stride"), count, first)
-        dilations = _spread(a.integers("dilations"), count, first)
-        return windowed(a, shape, filters[:count], strides, dilations, filters[-1])
-
-    return rule
+@parametrized
+def _convolution(a: Args, rank: int = 0) -> Shape:
+    shape, filters = a.tensor("input").known, a.tensor("filters", "filter").known
+    count = rank or len(filters) - 2
+    if len(shape) != count + 2:
+        raise Unsure
+    first = _channels_first(a, len(shape))
+    strides = _spread(a.integers("strides", "stride"), count, first)
+    dilations = _spread(a.integers("dilations"), count, first)
+    return windowed(a, shape, filters[:count], strides, dilations, filters[-1])
 
 
 def _depthwise(a: Args) -> Shape:
@@ -108,17 +105,15 @@ def _transposed(a: Args) -> Shape:
     raise Unsure
 
 
-def _pooling(count: int) -> Callable[[Args], Shape]:
-    def rule(a: Args) -> Shape:
-        shape = a.tensor("input").known
-        spatial = count or len(shape) - 2
-        first = _channels_first(a, len(shape))
-        kernel = _spread(a.integers("ksize", "window_shape"), spatial, first)
-        strides = _spread(a.integers("strides"), spatial, first)
-        dilations = _spread(a.integers("dilations") if count == 0 else None, spatial, first)
-        return windowed(a, shape, kernel, strides, dilations, shape[1] if first else shape[-1])
-
-    return rule
+@parametrized
+def _pooling(a: Args, count: int) -> Shape:
+    shape = a.tensor("input").known
+    spatial = count or len(shape) - 2
+    first = _channels_first(a, len(shape))
+    kernel = _spread(a.integers("ksize", "window_shape"), spatial, first)
+    strides = _spread(a.integers("strides"), spatial, first)
+    dilations = _spread(a.integers("dilations") if count == 0 else None, spatial, first)
+    return windowed(a, shape, kernel, strides, dilations, shape[1] if first else shape[-1])
 
 
 def _morphology(a: Args) -> Shape:
@@ -156,12 +151,10 @@ def _normalized_moments(a: Args) -> Value:
     return record("tuple", (), a.result(mean.dtype, mean.shape), a.result(variance.dtype, variance.shape))
 
 
-def _given_sizes(name: str) -> Callable[[Args], Shape]:
-    def rule(a: Args) -> Shape:
-        found = a.dims(name)
-        return tuple(DYNAMIC if d == INFER else d for d in found)
-
-    return rule
+@parametrized
+def _given_sizes(a: Args, name: str) -> Shape:
+    found = a.dims(name)
+    return tuple(DYNAMIC if d == INFER else d for d in found)
 
 
 _POOL: Final = {"1d": 1, "2d": 2, "3d": 3}

@@ -8,23 +8,21 @@ from hybridize.domain.objects import BOTTOM, LibInst, Value, tensor
 from hybridize.domain.tensors import DENSE, DYNAMIC
 from hybridize.library.convert import PYTHON_TF, type_of_value
 from hybridize.library.operands import Args, expand, sure
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Spec, parametrized
 
 _GENERATOR: Final = "tf.random.Generator"
 
 
-def _shaped(parameters: str, default: str | None) -> Rule:
+@parametrized
+def _shaped(call: Call, parameters: str, default: str | None) -> Value:
     """A tensor of the shape that the first argument gives; the parameters of the method by position."""
 
-    def rule(call: Call) -> Value:
-        def one(inner: Call) -> Value:
-            a = Args(inner, "", tuple(parameters.split()))
-            dtype = a.dtype("dtype", default=default)
-            return tensor(DENSE, dtype, sure(lambda b: b.dims("shape"), a)).value
+    def one(inner: Call) -> Value:
+        a = Args(inner, "", tuple(parameters.split()))
+        dtype = a.dtype("dtype", default=default)
+        return tensor(DENSE, dtype, sure(lambda b: b.dims("shape"), a)).value
 
-        return expand(call, one)
-
-    return rule
+    return expand(call, one)
 
 
 def _constant(call: Call) -> Value:

@@ -10,7 +10,7 @@ from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, SPARSE, Dim, Shape,
 from hybridize.library.convert import dtype_of, shape_of
 from hybridize.library.operands import Args, op, record, value_rule
 from hybridize.library.shapes import like
-from hybridize.library.spec import Call, Rule, Spec
+from hybridize.library.spec import Call, Spec, parametrized
 
 
 def _batch(call: Call) -> Shape:
@@ -60,11 +60,9 @@ def _features(call: Call, value: Value, batch: Shape, tag: str) -> Value:
     return result or unknown("parsed features").value
 
 
-def _parsed(single: bool) -> Rule:
-    def rule(call: Call) -> Value:
-        return _features(call, call.arg(1, "features"), () if single else _batch(call), "parsed")
-
-    return rule
+@parametrized
+def _parsed(call: Call, single: bool) -> Value:
+    return _features(call, call.arg(1, "features"), () if single else _batch(call), "parsed")
 
 
 def _sequence(call: Call) -> Value:

@@ -8,7 +8,7 @@ from hybridize.domain.objects import NONE, NONE_V, LibInst, Value, tensor, tup
 from hybridize.domain.tensors import DENSE, DYNAMIC, Shape
 from hybridize.library.convert import dtype_of, shape_of
 from hybridize.library.operands import Args, Unsure
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Spec, nothing, parametrized
 
 
 def _listed(call: Call, name: str) -> list[Value] | None:
@@ -24,22 +24,19 @@ def _listed(call: Call, name: str) -> list[Value] | None:
         return None
 
 
-def _taken(first: tuple[int, ...]) -> Rule:
+@parametrized
+def _taken(call: Call, first: tuple[int, ...]) -> Value:
     """What is taken out: one tensor, or a list of them where the queue has several components."""
-
-    def rule(call: Call) -> Value:
-        dtypes = _listed(call, "dtypes") or _listed(call, "types")
-        if not dtypes:
-            return tensor(DENSE).value
-        shapes = _listed(call, "shapes") or [NONE_V] * len(dtypes)
-        lead = tuple(call.constant(0, "n", DYNAMIC) if d == DYNAMIC else d for d in first)
-        parts = [
-            tensor(DENSE, dtype_of(dtype), _shape(call, shape, lead)).value
-            for dtype, shape in zip(dtypes, shapes, strict=False)
-        ]
-        return parts[0] if len(parts) == 1 else tup(parts, "list").value
-
-    return rule
+    dtypes = _listed(call, "dtypes") or _listed(call, "types")
+    if not dtypes:
+        return tensor(DENSE).value
+    shapes = _listed(call, "shapes") or [NONE_V] * len(dtypes)
+    lead = tuple(call.constant(0, "n", DYNAMIC) if d == DYNAMIC else d for d in first)
+    parts = [
+        tensor(DENSE, dtype_of(dtype), _shape(call, shape, lead)).value
+        for dtype, shape in zip(dtypes, shapes, strict=False)
+    ]
+    return parts[0] if len(parts) == 1 else tup(parts, "list").value
 
 
 def _shape(call: Call, value: Value, lead: tuple[int, ...]) -> Shape:
@@ -47,19 +44,15 @@ def _shape(call: Call, value: Value, lead: tuple[int, ...]) -> Shape:
     return None if found is None else (*(d if isinstance(d, int) else DYNAMIC for d in lead), *found)
 
 
-def _nothing(call: Call) -> Value:
-    return NONE_V
-
-
 _METHODS: Final = {
-    "enqueue": Spec(_nothing, op=True),
-    "enqueue_many": Spec(_nothing, op=True),
+    "enqueue": Spec(nothing, op=True),
+    "enqueue_many": Spec(nothing, op=True),
     "dequeue": Spec(_taken(()), op=True),
     "dequeue_many": Spec(_taken((DYNAMIC,)), op=True),
     "dequeue_up_to": Spec(_taken((DYNAMIC,)), op=True),
     "size": Spec(lambda call: tensor(DENSE, "int32", ()).value, op=True),
     "is_closed": Spec(lambda call: tensor(DENSE, "bool", ()).value, op=True),
-    "close": Spec(_nothing, op=True),
+    "close": Spec(nothing, op=True),
 }
 _PARAMETERS: Final = {
     "FIFOQueue": "capacity dtypes shapes names shared_name name",

@@ -14,17 +14,14 @@ from hybridize.domain.objects import BOTTOM, INT_V, Tensor, Value, tensor, unkno
 from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, Dim, Shape
 from hybridize.library.convert import shape_of
 from hybridize.library.operands import Args, Unsure, value_rule
-from hybridize.library.spec import Call, Rule, Spec
+from hybridize.library.spec import Call, Rule, Spec, parametrized
 
 
-def _rows(name: str, less: int = 0) -> Callable[[Args], Dim]:
+@parametrized
+def _rows(a: Args, name: str, less: int = 0) -> Dim:
     """As many rows as an argument has elements, or some fewer."""
-
-    def count(a: Args) -> Dim:
-        size = a.tensor(name).known[0]
-        return size - less if size >= less else DYNAMIC
-
-    return count
+    size = a.tensor(name).known[0]
+    return size - less if size >= less else DYNAMIC
 
 
 def _last_row(a: Args) -> Dim:
@@ -164,15 +161,12 @@ def _flat_values(call: Call) -> Value:
     return tensor(DENSE, _dtype(call), (DYNAMIC, *shape[2:])).value
 
 
-def _of_rows(more: int = 0) -> Rule:
+@parametrized
+def _of_rows(call: Call, more: int = 0) -> Value:
     """A vector with one number for each row, or some more."""
-
-    def rule(call: Call) -> Value:
-        shape = _shape(call)
-        rows = shape[0] + more if shape and shape[0] >= 0 else DYNAMIC
-        return tensor(DENSE, "int64", (rows,)).value
-
-    return rule
+    shape = _shape(call)
+    rows = shape[0] + more if shape and shape[0] >= 0 else DYNAMIC
+    return tensor(DENSE, "int64", (rows,)).value
 
 
 def _padded(call: Call) -> Value:

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Value
+from hybridize.domain.objects import Value
 from hybridize.domain.tensors import Shape
-from hybridize.library.operands import Args, ShapeRule, Unsure, chosen, common, group, op, same
+from hybridize.library.operands import Args, Unsure, chosen, common, group, op, same
 from hybridize.library.shapes import broadcast_all, like, shaped
-from hybridize.library.spec import Call, Spec
+from hybridize.library.spec import Call, Spec, nothing, parametrized
 from hybridize.library.tensorflow.creation import count_of
 
 
-def _with_parameters(*names: str, leading: bool = False) -> ShapeRule:
+@parametrized
+def _with_parameters(a: Args, *names: str, leading: bool = False) -> Shape:
     """The given shape, in front of (`leading`) or broadcast against the parameters' shapes."""
-
-    def rule(a: Args) -> Shape:
-        dims = a.dims("shape")
-        parameters = broadcast_all(a.tensor(n).shape for n in names if a.given(n))
-        if parameters is None:
-            raise Unsure
-        return (*dims, *parameters) if leading else dims
-
-    return rule
+    dims = a.dims("shape")
+    parameters = broadcast_all(a.tensor(n).shape for n in names if a.given(n))
+    if parameters is None:
+        raise Unsure
+    return (*dims, *parameters) if leading else dims
 
 
 def _categorical(a: Args) -> Shape:
@@ -54,6 +51,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **group("tf.random.categorical tf.random.stateless_categorical", op(chosen("int64"), _categorical)),
     "tf.random.split": op(same("seed"), _splits),
     "tf.random.fold_in": op(same("seed"), like("seed")),
-    **group("tf.random.set_seed tf.random.set_global_generator", Spec(lambda call: NONE_V, effects=("random",))),
+    **group("tf.random.set_seed tf.random.set_global_generator", Spec(nothing, effects=("random",))),
     "tf.random.get_global_generator": Spec(_generator),
 }

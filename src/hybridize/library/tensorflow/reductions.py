@@ -26,7 +26,7 @@ from hybridize.library.operands import (
     value_rule,
 )
 from hybridize.library.shapes import axis_of, broadcast_all, like, reduced, reduction, scalar, swapped, unsized
-from hybridize.library.spec import Call, Rule, Spec
+from hybridize.library.spec import Call, Rule, Spec, parametrized
 
 _REDUCE: Final = """
     tf.math.reduce_sum tf.math.reduce_mean tf.math.reduce_max tf.math.reduce_min
@@ -192,18 +192,15 @@ def _reduces(dtype: DtypeRule) -> Spec:
     return Spec(_over_ragged(tensor_rule(dtype, reduction())), op=True)
 
 
-def _dtype_of_all(name: str) -> DtypeRule:
+@parametrized
+def _dtype_of_all(a: Args, name: str) -> str | None:
     """The dtype that all tensors of a sequence have, of unknown length or not."""
-
-    def rule(a: Args) -> str | None:
-        try:
-            return common(a.tensors(name))
-        except Unsure:
-            elements = [a.operand(obj.value) for obj in a.call.elements(a.value(name)) if obj is not NONE]
-            dtypes = {o.dtype for o in elements}
-            return dtypes.pop() if len(dtypes) == 1 else None
-
-    return rule
+    try:
+        return common(a.tensors(name))
+    except Unsure:
+        elements = [a.operand(obj.value) for obj in a.call.elements(a.value(name)) if obj is not NONE]
+        dtypes = {o.dtype for o in elements}
+        return dtypes.pop() if len(dtypes) == 1 else None
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {

@@ -143,18 +143,10 @@ def _times(dim: Dim, count: Dim) -> Dim:
     return dim * count if dim >= 0 and count >= 0 else UNRESOLVED if dim >= 0 else blurred(dim)
 
 
-def listed(a: Args, values: list[Value], tag: str = "") -> Value:
-    """A fresh list of these values."""
-    made = a.call.new("list", tag or "list")
-    for i, value in enumerate(values):
-        a.call.write(made.cell(i), value)
-    return made.value
-
-
 def each_of(a: Args, name: str, made: Callable[[Operand], Value]) -> Value:
     """A fresh list of what is made of each tensor of a sequence; of a sequence that is not known a list of as many."""
     try:
-        return listed(a, [made(operand) for operand in a.tensors(name)])
+        return a.call.listed([made(operand) for operand in a.tensors(name)])
     except Unsure:
         return a.call.list_of(made(a.every(name)))
 
@@ -182,7 +174,7 @@ def _split(a: Args) -> Value:
     except Unsure:
         part = a.result(x.dtype, replaced(x.known, axis, UNRESOLVED))
         return a.call.list_of(part)
-    return listed(a, [a.result(x.dtype, replaced(x.known, axis, d)) for d in sizes])
+    return a.call.listed([a.result(x.dtype, replaced(x.known, axis, d)) for d in sizes])
 
 
 def _parts_of_unknown(a: Args, x: Operand) -> Value:
@@ -193,7 +185,7 @@ def _parts_of_unknown(a: Args, x: Operand) -> Value:
         count = a.integer("num_or_size_splits") if len(given) == 1 else len(given)
     except Unsure:
         return a.call.list_of(part)
-    return listed(a, [part] * count) if count <= 64 else a.call.list_of(part)
+    return a.call.listed([part] * count) if count <= 64 else a.call.list_of(part)
 
 
 def _unstack(a: Args) -> Value:
@@ -208,9 +200,9 @@ def _unstack(a: Args) -> Value:
     if count < 0:
         return a.call.list_of(a.result(x.dtype, inner))
     if x.content is not None and len(x.content) == count:
-        return listed(a, [a.result(x.dtype, (), (d,)) for d in x.content])
+        return a.call.listed([a.result(x.dtype, (), (d,)) for d in x.content])
     return (
-        listed(a, [a.result(x.dtype, inner)] * min(count, 64))
+        a.call.listed([a.result(x.dtype, inner)] * min(count, 64))
         if count <= 64
         else a.call.list_of(a.result(x.dtype, inner))
     )
@@ -279,7 +271,7 @@ def meshgrid(a: Args) -> Value:
         indexing = a.constant("indexing")
     if indexing == "xy" and len(sizes) > 1:
         sizes[:2] = sizes[1::-1]
-    return listed(a, [a.result(o.dtype, tuple(sizes)) for o in operands])
+    return a.call.listed([a.result(o.dtype, tuple(sizes)) for o in operands])
 
 
 def _depth_to_space(a: Args) -> Shape:
@@ -394,7 +386,7 @@ def _clip_global(a: Args) -> Value:
         one = a.every("t_list")
         clipped = a.call.list_of(a.call.elements(a.value("t_list")), "list", "clipped")
         return record("tuple", (), clipped, a.result(one.dtype, ()))
-    values = listed(a, [a.result(o.dtype, o.shape) for o in operands])
+    values = a.call.listed([a.result(o.dtype, o.shape) for o in operands])
     return record("tuple", (), values, a.result(common(operands), ()))
 
 

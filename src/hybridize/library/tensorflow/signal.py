@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.operands import Args, Unsure, chosen, group, op, same
 from hybridize.library.shapes import axis_of, like, replaced, unsized
-from hybridize.library.spec import Spec
+from hybridize.library.spec import Spec, parametrized
 
 _TO_COMPLEX: Final = {"float32": "complex64", "float64": "complex128"}
 _TO_REAL: Final = {c: r for r, c in _TO_COMPLEX.items()}
@@ -22,21 +22,18 @@ def _half(dim: Dim) -> Dim:
     return dim // 2 + 1 if dim >= 0 else blurred(dim)
 
 
-def _real(count: int, back: bool) -> Callable[[Args], Shape]:
+@parametrized
+def _real(a: Args, count: int, back: bool) -> Shape:
     """The shape of a transform of real signals: the last dim is halved, or doubled on the way back."""
-
-    def rule(a: Args) -> Shape:
-        shape = a.tensor("input_tensor").known
-        lengths = a.dims("fft_length") if a.given("fft_length") else None
-        inner = list(lengths or shape[len(shape) - count :])
-        last = inner[-1]
-        if back:
-            inner[-1] = last if lengths else (2 * (last - 1) if last > 0 else blurred(last))
-        else:
-            inner[-1] = _half(last)
-        return (*shape[: len(shape) - count], *inner)
-
-    return rule
+    shape = a.tensor("input_tensor").known
+    lengths = a.dims("fft_length") if a.given("fft_length") else None
+    inner = list(lengths or shape[len(shape) - count :])
+    last = inner[-1]
+    if back:
+        inner[-1] = last if lengths else (2 * (last - 1) if last > 0 else blurred(last))
+    else:
+        inner[-1] = _half(last)
+    return (*shape[: len(shape) - count], *inner)
 
 
 def _frames(size: Dim, length: int, step: int, pad_end: bool) -> Dim:
@@ -71,14 +68,12 @@ def _inverse_stft(a: Args) -> Shape:
     return (*outer, (frames - 1) * step + length if frames > 0 else unsized(frames))
 
 
-def _window(name: str) -> Callable[[Args], Shape]:
-    def rule(a: Args) -> Shape:
-        found = a.dims(name)
-        if len(found) != 1:
-            raise Unsure
-        return (max(found[0], UNRESOLVED),)
-
-    return rule
+@parametrized
+def _window(a: Args, name: str) -> Shape:
+    found = a.dims(name)
+    if len(found) != 1:
+        raise Unsure
+    return (max(found[0], UNRESOLVED),)
 
 
 def _mel(a: Args) -> Shape:

@@ -6,10 +6,9 @@ from typing import Final
 
 from hybridize.domain.objects import NONE_V, Value, tensor
 from hybridize.domain.tensors import DYNAMIC, RAGGED, Shape
-from hybridize.library.operands import Args, ShapeRule, Unsure, ValueRule, chosen, fixed, group, op, value_rule
+from hybridize.library.operands import Args, Unsure, chosen, fixed, group, op, value_rule
 from hybridize.library.shapes import broadcast_all, like, reduced, scalar
-from hybridize.library.spec import Spec
-from hybridize.library.tensorflow.shaping import listed
+from hybridize.library.spec import Spec, parametrized
 
 _STRING: Final = """
     tf.strings.as_string tf.strings.lower tf.strings.upper tf.strings.strip tf.strings.regex_replace
@@ -25,18 +24,15 @@ def _reduced(a: Args) -> Shape:
     return reduced(a.tensor("inputs").known, a.integers("axis"), a.flag("keepdims"))
 
 
-def _ragged(dtype: str) -> ValueRule:
+@parametrized
+def _ragged(a: Args, dtype: str) -> Value:
     """One more, ragged dim: pieces of strings. A scalar gives a plain vector."""
-
-    def rule(a: Args) -> Value:
-        shape = a.tensor("input").shape
-        if shape is None:
-            return frozenset((tensor("dense", dtype, (DYNAMIC,)), tensor(RAGGED, dtype)))
-        if shape == ():
-            return tensor("dense", dtype, (DYNAMIC,)).value
-        return tensor(RAGGED, dtype, (*shape, DYNAMIC)).value
-
-    return rule
+    shape = a.tensor("input").shape
+    if shape is None:
+        return frozenset((tensor("dense", dtype, (DYNAMIC,)), tensor(RAGGED, dtype)))
+    if shape == ():
+        return tensor("dense", dtype, (DYNAMIC,)).value
+    return tensor(RAGGED, dtype, (*shape, DYNAMIC)).value
 
 
 def _decoded_csv(a: Args) -> Value:
@@ -44,15 +40,13 @@ def _decoded_csv(a: Args) -> Value:
     defaults = a.object("record_defaults")
     if defaults is None:
         raise Unsure
-    return listed(a, [a.result(a.operand(v).dtype, records.shape) for v in a.items_of(defaults)])
+    return a.call.listed([a.result(a.operand(v).dtype, records.shape) for v in a.items_of(defaults)])
 
 
-def _image(dims: int) -> ShapeRule:
-    def rule(a: Args) -> Shape:
-        channels = a.integer("channels", default=0) if a.given("channels") else 0
-        return (*(DYNAMIC,) * (dims - 1), channels or DYNAMIC)
-
-    return rule
+@parametrized
+def _image(a: Args, dims: int) -> Shape:
+    channels = a.integer("channels", default=0) if a.given("channels") else 0
+    return (*(DYNAMIC,) * (dims - 1), channels or DYNAMIC)
 
 
 def _decoded_image(a: Args) -> Shape:

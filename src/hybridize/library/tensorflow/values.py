@@ -26,7 +26,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE
 from hybridize.domain.unknowns import Why
 from hybridize.library.convert import SHAPE_KIND, dim_of, shape_of, shape_value
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec, nothing, parametrized
 from hybridize.library.tensorflow import ragged
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -116,12 +116,10 @@ def _lists(call: Call) -> Value:
     return call.list_of(unknown("an element of a list made from a tensor", Why.PART).value, "list", "tolist")
 
 
-def _dense(dtype: str | None = None, *, keep: bool = False) -> Rule:
-    def rule(call: Call) -> Value:
-        t = receiver(call)
-        return tensor(DENSE, dtype or (t.dtype if keep else None)).value
-
-    return rule
+@parametrized
+def _dense(call: Call, dtype: str | None = None, *, keep: bool = False) -> Value:
+    t = receiver(call)
+    return tensor(DENSE, dtype or (t.dtype if keep else None)).value
 
 
 def _reference(call: Call) -> Value:
@@ -186,7 +184,7 @@ _VARIABLE_METHODS: Final = {
     "gather_nd": Spec(_dense(keep=True), op=True),
     "is_initialized": Spec(_dense("bool"), op=True),
     "count_up_to": Spec(_read, op=True),
-    "load": Spec(lambda call: NONE_V),
+    "load": Spec(nothing),
 }
 #: What parts of variables have: `v[0].assign(x)`. A tensor that is none of one has no such method.
 _PART_METHODS: Final = {name: _VARIABLE_METHODS[name] for name in ("assign", "assign_add", "assign_sub")}
@@ -200,13 +198,11 @@ _VARIABLE_PROPERTIES: Final[dict[str, Rule]] = {
 }
 
 
-def _with_rank(rank: int, dtype: str | None = None) -> Rule:
-    def rule(call: Call) -> Value:
-        t = receiver(call)
-        dims = (DYNAMIC,) * rank
-        return tensor(DENSE, dtype or t.dtype, dims).value
-
-    return rule
+@parametrized
+def _with_rank(call: Call, rank: int, dtype: str | None = None) -> Value:
+    t = receiver(call)
+    dims = (DYNAMIC,) * rank
+    return tensor(DENSE, dtype or t.dtype, dims).value
 
 
 _SPARSE_PROPERTIES: Final[dict[str, Rule]] = {
@@ -235,10 +231,7 @@ _RAGGED_METHODS: Final = {
 def _as_list(call: Call) -> Value:
     shape = call.receiver
     if isinstance(shape, Tup):
-        made = call.new("list", "as_list")
-        for i, item in enumerate(shape.items):
-            call.write(made.cell(i), item)
-        return made.value
+        return call.listed(shape.items, "as_list")
     return call.list_of(INT_V, "list", "as_list")
 
 
@@ -247,10 +240,7 @@ def _dims(call: Call) -> Value:
     shape, each = call.receiver, call.made("tf.compat.v1.Dimension").value
     if not isinstance(shape, Tup):
         return call.list_of(join(INT_V, each), "list", "dims")
-    made = call.new("list", "dims")
-    for i, item in enumerate(shape.items):
-        call.write(made.cell(i), join(item, each))
-    return made.value
+    return call.listed([join(item, each) for item in shape.items], "dims")
 
 
 def _shape_rank(call: Call) -> Value:
@@ -298,7 +288,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
             "is_compatible_with": Spec(lambda call: BOOL_V),
             "is_fully_defined": Spec(lambda call: BOOL_V),
             "is_subtype_of": Spec(lambda call: BOOL_V),
-            **dict.fromkeys(_ASSERTIONS.split(), Spec(lambda call: NONE_V)),
+            **dict.fromkeys(_ASSERTIONS.split(), Spec(nothing)),
             **dict.fromkeys(_SAME_SHAPE.split(), Spec(lambda call: call.receiver.value if call.receiver else BOTTOM)),
         },
         properties={"rank": _shape_rank, "ndims": _shape_rank, "dims": _dims},

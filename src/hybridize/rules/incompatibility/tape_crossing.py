@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import LibInst
+from hybridize.domain.session import solved
 from hybridize.facts.guards import may_hold_tensor
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import CLOSURE
@@ -57,20 +58,17 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                     )
 
 
+@solved
 def _used(project: ProjectView) -> Uses:
     """The uses of tapes in frames other than the one that made them, over the whole program."""
-
-    def find() -> Uses:
-        found: Uses = {}
-        for code, frames in project.solution.frames.items():
-            slots = _tape_slots(code) if not code.is_body else []
-            for frame in frames if slots else ():
-                uses = list(_tape_uses(frame, slots))
-                if uses:
-                    found[frame] = uses
-        return found
-
-    return project.shared("tape-crossing", find)
+    found: Uses = {}
+    for code, frames in project.solution.frames.items():
+        slots = _tape_slots(code) if not code.is_body else []
+        for frame in frames if slots else ():
+            uses = list(_tape_uses(frame, slots))
+            if uses:
+                found[frame] = uses
+    return found
 
 
 def _tape_slots(code: Code) -> list[tuple[ir.Call, int]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Container, Lib, LibInst, Lit, Prim, Stream, Tensor, Tup, Value
+from hybridize.domain.session import solved
 from hybridize.domain.tensors import NDARRAY
 from hybridize.domain.words import NUMBER_CLASSES
 from hybridize.program import ir
@@ -248,14 +249,11 @@ def _reads_of(code: Code) -> list[ir.Call]:
     return [instr for instr in index.of(ir.Call) if instr.function in made]
 
 
+@solved
 def _users(project: ProjectView) -> int:
     """The frames that read or write at places of an object."""
-
-    def find() -> int:
-        every = project.solution.frames.items()
-        return project.extents.set_of(f for code, frames in every if _reads_of(code) for f in frames)
-
-    return project.shared("readers at places", find)
+    every = project.solution.frames.items()
+    return project.extents.set_of(f for code, frames in every if _reads_of(code) for f in frames)
 
 
 RULE = Rule(
