@@ -78,8 +78,7 @@ def _recursive(facts: FunctionFacts) -> Fact:
 
 
 def _state(facts: FunctionFacts) -> Fact:
-    """Whether a function without tensor parameters computes on variables: changes them, or reads them."""
-    return facts.updates_variables if facts.updates_variables.value is Ternary.YES else facts.reads_variables
+    return facts.on_state
 
 
 def _computes(facts: FunctionFacts) -> Fact:

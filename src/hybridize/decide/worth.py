@@ -60,6 +60,15 @@ class Worth:
 
     def against(self, code: Code, facts: FunctionFacts, share: float, work: Work | None) -> Status | None:
         """Why a function that is safe to convert is left as it is."""
+        reason = self.of_each(code, facts, share, work)
+        if reason is not None or work is None:
+            return reason
+        if work.benefit < 1:
+            return self._uncounted(code, facts, work)
+        return self.seldom(code, facts, work, work.eager - work.graph)
+
+    def of_each(self, code: Code, facts: FunctionFacts, share: float, work: Work | None) -> Status | None:
+        """Why a graph of a function gains nothing in a call, or is run by none, however many there are."""
         apart = self.apart(code, facts, share)
         if apart is not None or work is None:
             return apart
@@ -69,14 +78,12 @@ class Worth:
         if work.updates > costs.MOST_UPDATES or work.steps > costs.MOST_STEPS:
             message = "tracing unrolls a training loop: a graph of one step is what gains"
             return status_of(facts, "not-worth-it", message)
-        if work.benefit < 1:
-            if work.unknown:
-                return self._uncounted(code, facts, work)
+        if work.benefit < 1 and not work.unknown:
             # The figure is of the faster side: one below 1 reads as its opposite.
             times = f"{1 / max(work.benefit, 0.001):.2g} times as fast as a graph"
             message = f"about {counted(work)} per call: eager code is about {times}"
             return status_of(facts, "not-worth-it", message)
-        return self.seldom(code, facts, work, work.eager - work.graph)
+        return None
 
     def _uncounted(self, code: Code, facts: FunctionFacts, work: Work) -> Status:
         """What is said where too little is known to pay, and something is called of which nobody knows what it does."""
