@@ -73,9 +73,9 @@ RESTORED = """\
 import tensorflow as tf
 
 class Net:
-    def __init__(self, rate, known=False):
-        if known:
-            self.rate = rate
+    def __init__(self, rate):
+        if rate is None:
+            self.rate = 0.5
         else:
             self.{method}(rate)
 

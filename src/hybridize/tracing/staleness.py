@@ -264,7 +264,7 @@ def starts_empty(known: Writes, place: Place) -> bool:
 def _sets_up(project: ProjectView, known: Writes, place: Place, writer: Code) -> bool:
     """Whether only constructors of the object call a method, which keeps nothing as it is given: no setter."""
     frames = project.solution.frames.get(writer, ())
-    callers = [caller for frame in frames for caller, _ in frame.incoming if caller is not None and not caller.gone]
+    callers = [caller for frame in frames for caller, _, _ in frame.seen_calls() if not caller.gone]
     if not callers or not all(makes(caller, place, known.owners.get(place)) for caller in callers):
         return False
     index, given = index_of(writer), {param.slot for param in writer.params}
