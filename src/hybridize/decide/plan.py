@@ -202,8 +202,10 @@ class _Chooser:
         """Why a conversion that is safe is not made; None where it is. `--all-safe` makes all that the default does."""
         even_so = self._open_even_so(code, facts, share) if self.all_safe else None
         vouched = self.all_safe and even_so is None
-        if vouched:  # what makes up for the missing tensors of P7 is the gain of a call, however often that is made
-            return self.worth.of_each(code, facts, share, work) if decision.precondition == "P7" else None
+        if vouched and decision.precondition == "P7":  # what makes up for the missing tensors is the gain alone
+            return self.worth.against(code, facts, share, work, counted_only=True)
+        if vouched:
+            return None
         reason = self.worth.against(code, facts, share, work) or self._no_gain(code, facts, work)
         if reason is None:
             reason = self._too_unsure(code, facts, decision)

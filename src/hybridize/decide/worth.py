@@ -58,17 +58,10 @@ class Worth:
     def __init__(self, basis: Basis, coverage: Coverage, graphs: Mapping[Code, float], *, busy: bool) -> None:
         self._basis, self._coverage, self._graphs, self._busy = basis, coverage, graphs, busy
 
-    def against(self, code: Code, facts: FunctionFacts, share: float, work: Work | None) -> Status | None:
-        """Why a function that is safe to convert is left as it is."""
-        reason = self.of_each(code, facts, share, work)
-        if reason is not None or work is None:
-            return reason
-        if work.benefit < 1:
-            return self._uncounted(code, facts, work)
-        return self.seldom(code, facts, work, work.eager - work.graph)
-
-    def of_each(self, code: Code, facts: FunctionFacts, share: float, work: Work | None) -> Status | None:
-        """Why a graph of a function gains nothing in a call, or is run by none, however many there are."""
+    def against(
+        self, code: Code, facts: FunctionFacts, share: float, work: Work | None, *, counted_only: bool = False
+    ) -> Status | None:
+        """Why a function that is safe to convert is left as it is; `counted_only`: not that too little is known."""
         apart = self.apart(code, facts, share)
         if apart is not None or work is None:
             return apart
@@ -78,12 +71,14 @@ class Worth:
         if work.updates > costs.MOST_UPDATES or work.steps > costs.MOST_STEPS:
             message = "tracing unrolls a training loop: a graph of one step is what gains"
             return status_of(facts, "not-worth-it", message)
-        if work.benefit < 1 and not work.unknown:
+        if work.benefit < 1:
+            if work.unknown:
+                return None if counted_only else self._uncounted(code, facts, work)
             # The figure is of the faster side: one below 1 reads as its opposite.
             times = f"{1 / max(work.benefit, 0.001):.2g} times as fast as a graph"
             message = f"about {counted(work)} per call: eager code is about {times}"
             return status_of(facts, "not-worth-it", message)
-        return None
+        return self.seldom(code, facts, work, work.eager - work.graph)
 
     def _uncounted(self, code: Code, facts: FunctionFacts, work: Work) -> Status:
         """What is said where too little is known to pay, and something is called of which nobody knows what it does."""
