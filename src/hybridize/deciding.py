@@ -413,7 +413,7 @@ def _may_be_graph(view: FunctionView, *, every: bool) -> bool:
         return True
     if facts.tensor_parameter.value is Ternary.UNKNOWN:
         return every or facts.tensor_computation.value is Ternary.YES
-    return Ternary.YES in (facts.updates_variables.value, facts.reads_variables.value) or view.takes_data
+    return facts.on_state.value is Ternary.YES or view.takes_data
 
 
 def distinct(found: Iterable[Finding]) -> list[Finding]:

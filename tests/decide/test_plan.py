@@ -452,6 +452,44 @@ def test_all_that_is_safe_holds_all_that_the_default_makes(tmp_path: Path) -> No
     assert made <= set(chosen(functions(source, tmp_path, all_safe=True)))
 
 
+MAKERS = """\
+import tensorflow as tf
+
+class Sampler:
+    def __init__(self, generator, size):
+        self.generator, self.size, self.drawn = generator, size, []
+
+    def sample(self, n=16):
+        return self.generator(tf.random.normal([n, self.size]), training=False)
+
+    def basis(self):
+        found = tf.eye(4)
+        for _ in range(9):
+            found = tf.linalg.inv(found) @ tf.exp(found)
+        return found
+
+    def one(self):
+        return tf.zeros([3])
+
+    def named(self):
+        return "normal"
+
+    def counted(self, n=16):
+        self.drawn.append(n)
+        return self.sample(n)
+"""
+
+
+def test_all_that_is_safe_holds_what_draws_and_takes_no_tensor(tmp_path: Path) -> None:
+    assert chosen(functions(MAKERS, tmp_path)) == []
+    found = functions(MAKERS, tmp_path, all_safe=True)
+    assert set(chosen(found)) == {"Sampler.sample", "Sampler.basis"}
+    assert found["Sampler.sample"].decision.precondition == "P7"
+    assert codes(found["Sampler.one"]) == {"HY001", "HY021"}  # one operation is no gain
+    assert codes(found["Sampler.named"]) >= {"HY001", "HY005"}
+    assert codes(found["Sampler.counted"]) >= {"HY003"}
+
+
 TF1 = """\
 import tensorflow.compat.v1 as tf
 tf.disable_v2_behavior()

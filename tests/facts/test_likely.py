@@ -48,6 +48,19 @@ TAKES = {
         "    def f(self, x):\n        return self.given.prob(x)[..., tf.newaxis]\n"
         "class B(A):\n    def __init__(self):\n        self.given = tfp.distributions.Normal(0.0, 1.0)\n"
     ),
+    "what a model makes the logits of": (
+        "import tensorflow_probability as tfp\n"
+        "class Policy:\n    def __init__(self, actor):\n        self.actor = actor\n"
+        "    def f(self, seen):\n        return tfp.distributions.Categorical(logits=self.actor(seen)).sample()\n"
+    ),
+    "what a model gets that another method trains": (
+        "class Translator:\n    def __init__(self, model, optimizer):\n"
+        "        self.model, self.optimizer = model, optimizer\n"
+        "    def step(self, loss, tape):\n"
+        "        self.optimizer.minimize(loss, self.model.trainable_variables, tape=tape)\n"
+        "    def f(self, images):\n        return tf.clip_by_value(self.model(images) * 127.5, 0.0, 255.0)\n"
+    ),
+    "what ones are made like": "def f(real, loss):\n    return loss(tf.ones_like(real), real)\n",
     "columns": "def f(x):\n    y = x[:, 0] * x[:, 1]\n    return tf.exp(-y)\n",
     "columns beside a tensor": "one = tf.constant(1.0)\ndef f(t, y):\n    return -y[..., 1] ** 2 + one\n",
     "columns in a list": "def f(y):\n    return tf.stack([y[..., 1], -y[..., 0]], -1)\n",
@@ -81,6 +94,14 @@ TAKES_NONE = {
     "a spec or space": "def f(spec):\n    return tf.zeros(spec.shape, spec.dtype)\n",
     "a number with a default": "def f(rate=0.5):\n    return tf.exp(rate)\n",
     "columns that no TensorFlow sees": "def f(x):\n    return tf.zeros([3]), np.exp(x[:, 0])\n",
+    "numbers of a distribution": (
+        "import tensorflow_probability as tfp\n"
+        "def f(rate):\n    return tfp.distributions.Normal(rate, 2.0 * rate).sample()\n"
+    ),
+    "what something unknown gets that nobody trains": (
+        "class Schedule:\n    def __init__(self, rate):\n        self.rate = rate\n"
+        "    def f(self, step):\n        return tf.clip_by_value(self.rate(step) * 2.0, 0.0, 1.0)\n"
+    ),
     "an element": "def f(x):\n    return tf.exp(x[0]) * x[1]\n",
     "a number by its hint": "def f(n: int):\n    return tf.reshape(tf.range(9), [n]) + tf.gather(n, 0)\n",
     "a setting beside what is mapped over": "def f(n):\n    return tf.map_fn(lambda x: x * 2.0, tf.ones(3), n)\n",

@@ -544,6 +544,24 @@ def test_methods_and_keywords_show_what_an_unknown_object_is(body: str, converte
     assert converts(tmp_path, UNKNOWN_OBJECTS.format(body=body)) is converted
 
 
+MINIMIZED = """\
+class Trainer:
+    def __init__(self, model, loss, optimizer):
+        self.model, self.loss, self.optimizer = model, loss, optimizer
+    def target(self, x: tf.Tensor, y: tf.Tensor):
+        with tf.GradientTape() as tape:
+            value = self.loss(y, self.model(x, training=True))
+        self.optimizer.minimize(value, self.model.trainable_variables{how})
+"""
+
+
+@pytest.mark.parametrize(("how", "converted"), [(", tape=tape", True), ("", False)])
+def test_a_loss_that_is_minimized_with_its_tape_was_computed_with_tensorflow(
+    how: str, converted: bool, tmp_path: Path
+) -> None:
+    assert converts(tmp_path, MINIMIZED.format(how=how)) is converted
+
+
 @pytest.mark.parametrize(
     ("body", "is_tensor"),
     [

@@ -69,6 +69,44 @@ def test_a_first_value_is_assumed_to_come_first(methods: str, read: str, tmp_pat
     assert "HY602" in {s.code for s in sure.statuses}
 
 
+RESTORED = """\
+import tensorflow as tf
+
+class Net:
+    def __init__(self, rate):
+        if rate is None:
+            self.rate = 0.5
+        else:
+            self.{method}(rate)
+
+    {writer}
+
+    def step(self, x: tf.Tensor):
+        return tf.sin(x) * self.rate + tf.cos(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "writer", "assumed"),
+    [
+        ("restore", "def restore(self, rate): self.rate = 2 * int(rate)", True),
+        ("adjust", "def adjust(self, rate): self.rate = rate", False),
+        ("fit", "def fit(self, rate): self.rate = tf.cumsum(rate)", False),
+    ],
+)
+def test_what_constructors_alone_are_seen_to_call_is_assumed_to_set_up(
+    method: str, writer: str, assumed: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "net"\n')
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net" / "__init__.py").write_text(RESTORED.format(method=method, writer=writer))
+    report = analyze([tmp_path], Config(all_safe=True), repairs=False)
+    found = next(f for f in report.functions if f.facts.qualname == "Net.step")
+    said = f"assumed that `Net.{method}` runs before it, and not again"
+    assert (said in [e.message for e in found.facts.assumptions]) is assumed
+    assert ("HY602" in {s.code for s in found.statuses}) is not assumed
+
+
 def test_of_two_writers_each_changes_what_the_other_wrote(tmp_path: Path) -> None:
     methods = """\
     def slower(self): self.model = 1

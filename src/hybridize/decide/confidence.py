@@ -70,7 +70,7 @@ class Confidences:
         unproven = self.contracts.unproven(code, frames)
         if unproven is not None:
             return Grounds(Confidence.ASSUMED, (unproven,))
-        if facts.reads_variables.value is Ternary.YES:
+        if facts.on_state.value is Ternary.YES and facts.updates_variables.value is not Ternary.YES:
             said = "it takes no tensor: what it reads besides variables is taken to stay the same"
             return Grounds(Confidence.DECLARED, (Evidence(said, code.path, code.line),))
         function = self.scanner.view(code, frames, facts)

@@ -68,8 +68,10 @@ PRECONDITION_DOCS: Final[Mapping[str, Doc]] = {
         "what tensors are for P1, the variables are here. So they are for a loss without arguments, which `minimize` "
         "calls; one that only reads them rests on what is declared at best, since all else that it reads must stay the "
         "same. One trace serves all calls, since a graph reads the values "
-        "of variables when it runs. All else that P1 asks for holds, too, and the plan must expect a gain: without it, "
-        "and with `--all-safe`, only tensor parameters count. A hybrid function of this kind is kept (HY008).",
+        "of variables when it runs. All else that P1 asks for holds, too, and the plan must expect a gain: without it "
+        "only tensor parameters count. With `--all-safe` it need not be seen how often it is called, unless that is "
+        "seen to be too seldom, and what computes on draws or constants of its own counts as well (`sample(n=16)`). A "
+        "hybrid function of this kind is kept (HY008).",
     ),
 }
 

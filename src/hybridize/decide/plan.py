@@ -202,10 +202,12 @@ class _Chooser:
         """Why a conversion that is safe is not made; None where it is. `--all-safe` makes all that the default does."""
         even_so = self._open_even_so(code, facts, share) if self.all_safe else None
         vouched = self.all_safe and even_so is None
-        if vouched and decision.precondition != "P7":  # what makes up for the missing tensors is the gain alone
+        if vouched and decision.precondition == "P7":  # what makes up for the missing tensors is the gain alone
+            return self.worth.against(code, facts, share, work, counted_only=True)
+        if vouched:
             return None
         reason = self.worth.against(code, facts, share, work) or self._no_gain(code, facts, work)
-        if reason is None and not vouched:
+        if reason is None:
             reason = self._too_unsure(code, facts, decision)
             if reason is not None and not self.all_safe and decision.precondition != "P7":  # whose parts may be P1
                 self.gains.withheld.add(code)

@@ -2,7 +2,7 @@
 
 CONVERT EAGER FUNCTION TO HYBRID (P1) and OPTIMIZE HYBRID FUNCTION (P2, P3) of the paper, Tables I and II; P6 is that
 of the reference tool for what computes nothing; P7 is P1 for functions that take no tensors, since they compute on
-variables. A condition is a fact, the answer that is asked for,
+variables, or make tensors of their own. A condition is a fact, the answer that is asked for,
 and the status that says why it failed.
 """
 
@@ -78,8 +78,7 @@ def _recursive(facts: FunctionFacts) -> Fact:
 
 
 def _state(facts: FunctionFacts) -> Fact:
-    """Whether a function without tensor parameters computes on variables: changes them, or reads them."""
-    return facts.updates_variables if facts.updates_variables.value is Ternary.YES else facts.reads_variables
+    return facts.on_state
 
 
 def _computes(facts: FunctionFacts) -> Fact:

@@ -58,8 +58,10 @@ class Worth:
     def __init__(self, basis: Basis, coverage: Coverage, graphs: Mapping[Code, float], *, busy: bool) -> None:
         self._basis, self._coverage, self._graphs, self._busy = basis, coverage, graphs, busy
 
-    def against(self, code: Code, facts: FunctionFacts, share: float, work: Work | None) -> Status | None:
-        """Why a function that is safe to convert is left as it is."""
+    def against(
+        self, code: Code, facts: FunctionFacts, share: float, work: Work | None, *, counted_only: bool = False
+    ) -> Status | None:
+        """Why a function that is safe to convert is left as it is; `counted_only`: not that too little is known."""
         apart = self.apart(code, facts, share)
         if apart is not None or work is None:
             return apart
@@ -71,7 +73,7 @@ class Worth:
             return status_of(facts, "not-worth-it", message)
         if work.benefit < 1:
             if work.unknown:
-                return self._uncounted(code, facts, work)
+                return None if counted_only else self._uncounted(code, facts, work)
             # The figure is of the faster side: one below 1 reads as its opposite.
             times = f"{1 / max(work.benefit, 0.001):.2g} times as fast as a graph"
             message = f"about {counted(work)} per call: eager code is about {times}"

@@ -83,6 +83,7 @@ class Collector:
         updates = self.computation.updates(frames) if tensor.value is Ternary.NO else Fact(Ternary.NO)
         on_state = tensor.value is Ternary.NO and not (made_hybrid or updates.value is Ternary.YES)
         reads = self.computation.reads(frames) if on_state else Fact(Ternary.NO)
+        makes = on_state and options.assumes and reads.value is not Ternary.YES
         return FunctionFacts(
             id=identity(module, code),
             path=code.path,
@@ -105,6 +106,7 @@ class Collector:
             retraces=parameters.retracing_fact(made_hybrid),
             updates_variables=updates,
             reads_variables=reads,
+            makes_tensors=self.computation.makes(frames) if makes else Fact(Ternary.NO),
             tracing_effects=harmful if frames and harmful != effects else None,
             hazards=hazards(code) + (self._dependants(code, frames) if made_hybrid else ()),
             assumptions=tuple(parameters.assumptions + assumed + guessed + vouched)

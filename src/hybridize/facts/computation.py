@@ -35,6 +35,8 @@ _PYTHON_PROTOCOLS = frozenset(
     ).split()
 )
 _ARITHMETIC = (ir.Operator, ir.Unary)
+#: Tensors that no graph gives, or that a call only hands back.
+_GIVEN_BACK: Final = (VARIABLE, SYMBOLIC, NDARRAY)
 #: So many frames are looked through for a variable.
 _FOLLOWED = 200
 #: Conditions are looked into so far.
@@ -113,10 +115,17 @@ class Computation:
         found = next((said for frame in frames if (said := self.updating.get(frame)) is not None), None)
         return Fact(Ternary.NO) if found is None else Fact(Ternary.YES, (found,))
 
+    def makes(self, frames: list[Frame]) -> Fact:
+        """Whether a call gives what operations draw or compute of constants, or unknown code makes of that."""
+        found = next((self.ops[frame] for frame in frames if self.ops.get(frame) is not None), None)
+        given = [obj for frame in frames for obj in held(frame.ret, 2, parts)]
+        shown = any(isinstance(o, Unknown) or (isinstance(o, Tensor) and o.kind not in _GIVEN_BACK) for o in given)
+        return Fact(Ternary.YES, (found,)) if found is not None and shown else Fact(Ternary.NO)
+
     def reads(self, frames: list[Frame]) -> Fact:
         """Whether a call gives tensors that operations compute with variables; asked of few functions."""
         given = [obj for frame in frames for obj in held(frame.ret, 2, parts)]
-        if not any(isinstance(o, Tensor) and o.kind not in (VARIABLE, SYMBOLIC, NDARRAY) for o in given):
+        if not any(isinstance(o, Tensor) and o.kind not in _GIVEN_BACK for o in given):
             return Fact(Ternary.NO)
         todo = [frame for frame in frames if self.ops.get(frame) is not None]
         seen = set(todo)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import Lib
+from hybridize.domain.objects import Func, Lib
+from hybridize.domain.session import cached
 from hybridize.facts.foreign import is_given
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
 from hybridize.library.asking import assigns
 from hybridize.program import ir
+from hybridize.program.code import Code
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr
 from hybridize.program.operands import arguments, operands
@@ -41,11 +43,18 @@ def is_derived(frame: Frame, position: int, far: int = _CALLS) -> bool:
     derived += [
         slot for pos in taken for call in index.calls.get(pos, ()) for key, slot in call.keywords if key == "target"
     ]
+    derived += [call.arguments[0][0] for call in index.of(ir.Call) if call.arguments and _takes_tape(index, call)]
     if _is_part(index, position, derived):
         return True
     if not far or not frame.incoming or not _is_part(index, position, [made.value for made in index.of(ir.Return)]):
         return False
     return any(_derives(frame, caller, pos, far) for caller, pos in frame.incoming if caller is not None)
+
+
+def _takes_tape(index: Index, call: ir.Call) -> bool:
+    """Whether an optimizer is given a loss with the tape that has seen it: `minimize(loss, variables, tape=tape)`."""
+    made = index.source(call.function)
+    return isinstance(made, ir.Attr) and made.name == _MINIMIZE and any(key == "tape" for key, _ in call.keywords)
 
 
 def is_returned(frame: Frame, position: int, far: int = _CALLS) -> bool:
@@ -167,3 +176,25 @@ def _is_of_variables(index: Index, slot: int) -> bool:
     if isinstance(made, ir.Binary):
         return _is_of_variables(index, made.left) or _is_of_variables(index, made.right)
     return isinstance(made, ir.Attr) and made.name in TRAINED
+
+
+@cached
+def trained_fields(cls: Code | None) -> frozenset[str]:
+    """The fields whose trainable variables the methods of a class ask for."""
+    found: set[str] = set()
+    for code in cls.children if cls is not None else ():
+        index = index_of(code)
+        for name in TRAINED:
+            found.update(field_read(code, index.source(read.owner)) for read in index.attributes.get(name, ()))
+    return frozenset(found - {""})
+
+
+def classes_of(func: Func) -> list[Code]:
+    """The class of a method and its bases, as far as the project has them."""
+    return [cls.code for cls in func.owner.line] if func.owner is not None else []
+
+
+def field_read(code: Code, made: Instr | None) -> str:
+    """The field of the receiver that an instruction reads; empty for anything else."""
+    own = isinstance(made, ir.Attr) and bool(code.params) and index_of(code).original(made.owner) == code.params[0].slot
+    return made.name if own and isinstance(made, ir.Attr) else ""

@@ -156,7 +156,8 @@ class FunctionFacts:
     `retraces` says whether literals that differ from call to call reach a parameter; `tracing_effects` whether there
     are side effects other than state that is set up once (None: as `python_side_effects`). `updates_variables` is
     answered where no parameter receives a tensor: whether what it computes changes variables; `reads_variables` where
-    it does not: whether it computes with some. `line` and `column` are those of `def` (from 1); `vouched` are those of
+    it does not: whether it computes with some, and `makes_tensors`, where conversions may rest on assumptions, whether
+    it gives tensors without any: draws, say. `line` and `column` are those of `def` (from 1); `vouched` are those of
     the `assumptions` that a person makes, in a comment, and `unfollowed` those about calls that nobody can follow;
     `gives_tensors`: its annotation says that it gives tensors; `id` is `package.module:Class.method`, with `#2` for a
     second definition of the same name in one scope.
@@ -184,6 +185,7 @@ class FunctionFacts:
     tracing_effects: Fact | None = None
     updates_variables: Fact = Fact(Ternary.NO)
     reads_variables: Fact = Fact(Ternary.NO)
+    makes_tensors: Fact = Fact(Ternary.NO)
     hazards: tuple[Hazard, ...] = ()
     assumptions: tuple[Evidence, ...] = ()
     vouched: tuple[Evidence, ...] = ()
@@ -192,5 +194,11 @@ class FunctionFacts:
 
     @property
     def may_be_hybrid(self) -> bool:
-        """Whether it is a candidate, or has no tensor parameter but computes on variables that it updates."""
-        return self.candidate or Ternary.YES in (self.updates_variables.value, self.reads_variables.value)
+        """Whether it is a candidate, or has no tensor parameter but computes on other tensors."""
+        return self.candidate or self.on_state.value is Ternary.YES
+
+    @property
+    def on_state(self) -> Fact:
+        """Whether a function without tensor parameters computes: on variables that it changes or reads, or on draws."""
+        asked = (self.updates_variables, self.reads_variables, self.makes_tensors)
+        return next((fact for fact in asked if fact.value is Ternary.YES), self.makes_tensors)

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Lit, Obj, Tensor, Tup, Unknown, Value, Wrapper
 from hybridize.domain.tensors import NDARRAY
-from hybridize.facts.derived import holds_assigned, is_assignment, trained
+from hybridize.facts.derived import classes_of, field_read, holds_assigned, is_assignment, trained, trained_fields
 from hybridize.facts.usage import COMPUTING, TRAINING, is_distributed
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
@@ -23,6 +23,7 @@ from hybridize.library.asking import (
     is_of_model,
     method_asks,
     only_of_tensors,
+    parametrizes,
     passes_on,
     takes_numbers,
 )
@@ -35,7 +36,7 @@ from hybridize.program.operands import operands
 
 #: How a slot comes from the parameter: by an index of several axes, which only arrays and tensors have; itself; an
 #: element of it, or a structure around it; what it has under a text; an attribute; what something unknown that is kept
-#: or handed in makes of such an entry; computed from it.
+#: or handed in makes of it; computed from it.
 _AXES: Final = 6
 _SELF: Final = 5
 _SAME: Final = 4
@@ -203,6 +204,8 @@ class Trail:
                 own = here and not self.depth
                 given = own or form >= _SAME or (here and form in _OF_MAPPING)
                 strong = form >= _SELF and own if takes_numbers(answer or "") else given
+                if own and form == _GIVEN and isinstance(callee, Lib) and parametrizes(callee.name, place):
+                    answer, strong = f"`{callee.name}`, by a model", True
                 if answer and strong:
                     said = said or answer
             if isinstance(callee, Lib):
@@ -219,7 +222,7 @@ class Trail:
             elif isinstance(callee, Unknown):
                 said = said or self._shown(code, slot, form, instr, callee)
                 if form != _PART and self._is_own(code, instr.function):
-                    self._add(code, instr.target, _GIVEN if form in _OF_MAPPING else _MADE)
+                    self._add(code, instr.target, _MADE if form == _MADE else _GIVEN)
             elif isinstance(callee, Func) and callee.code.parent is self.start[0] and form >= _SAME:
                 self._enter(callee.code, places, form)
         return said
@@ -233,9 +236,18 @@ class Trail:
         takes = bool(callee.hint) and is_called_with_tensors(registry.class_chain(callee.hint))
         if first and (form >= _SAME or own) and takes:
             return f"a `{callee.hint}`"
+        if first and form >= _SAME and own and self._is_trained(code, instr.function):
+            return "a model whose trainable variables are asked for"
         read = index_of(code).source(instr.function)
         name = read.name if isinstance(read, ir.Attr) and form >= _SELF and own else ""
         return next((f"`{name}` of {what}" for what, names in COMPUTING.items() if name in names), None)
+
+    def _is_trained(self, code: Code, slot: int) -> bool:
+        """Whether what is called is a field that some method of the class asks for its trainable variables."""
+        made, frames = index_of(code).source(slot), self.likely.frames.get(code, ())
+        func = frames[0].func if frames else None
+        name = field_read(code, made)
+        return bool(name) and func is not None and any(name in trained_fields(c) for c in classes_of(func))
 
     def _enter(self, code: Code, places: Sequence[int | str], form: int) -> None:
         """Goes on with the parameters of a nested function that a call gives a value to."""

@@ -14,7 +14,16 @@ from typing import Final
 
 from hybridize.domain.objects import Bound, Inst, Lib, LibInst, Stream, Unknown
 from hybridize.domain.unknowns import ATTRIBUTE, ELEMENT, Why
-from hybridize.facts.derived import TRAINED, gets_gradients, is_assignment, is_derived, is_returned
+from hybridize.facts.derived import (
+    TRAINED,
+    classes_of,
+    field_read,
+    gets_gradients,
+    is_assignment,
+    is_derived,
+    is_returned,
+    trained_fields,
+)
 from hybridize.facts.foreign import Foreign, gets_tensor, is_given
 from hybridize.facts.reasons import OPAQUE, Reason, opaque
 from hybridize.flow.frames import Effect, Frame
@@ -171,7 +180,7 @@ class Used:
         calls = index.calls.get(position, ())
         fields = _of_classes(frame, self._derived)
         return bool(calls) and all(
-            _field(frame.code, index.source(call.function)) in fields and (call.arguments or call.keywords)
+            field_read(frame.code, index.source(call.function)) in fields and (call.arguments or call.keywords)
             for call in calls
         )
 
@@ -182,7 +191,7 @@ class Used:
         for code, frames in self._frames.items():
             index = index_of(code)
             for call in index.of(ir.Call) if code.in_class else ():
-                name = _field(code, index.source(call.function))
+                name = field_read(code, index.source(call.function))
                 if name and any(is_derived(frame, call.position) for frame in frames):
                     found.setdefault(code.parent, set()).add(name)
         return found
@@ -191,27 +200,16 @@ class Used:
         """Whether what is called is a field, or a method of one, whose trainable variables another method asks for."""
         index = index_of(frame.code)
         made = [index.source(call.function) for call in index.calls.get(position, ())]
-        fields = _of_classes(frame, self._trained)
+        fields = {name for cls in _classes(frame) for name in trained_fields(cls)}
         if not fields or not made:
             return False
         for read in made:
             if not isinstance(read, ir.Attr):
                 return False
-            method = _field(frame.code, index.source(read.owner)) in fields and _runs_in_graphs(read.name)
-            if not method and _field(frame.code, read) not in fields:
+            method = field_read(frame.code, index.source(read.owner)) in fields and _runs_in_graphs(read.name)
+            if not method and field_read(frame.code, read) not in fields:
                 return False
         return True
-
-    @cached_property
-    def _trained(self) -> Mapping[Code | None, set[str]]:
-        """The fields whose trainable variables the methods of a class ask for, by the class."""
-        found: dict[Code | None, set[str]] = {}
-        for code in self._frames:
-            index = index_of(code)
-            for name in TRAINED if code.in_class else ():
-                for read in index.attributes.get(name, ()):
-                    found.setdefault(code.parent, set()).add(_field(code, index.source(read.owner)))
-        return {cls: fields - {""} for cls, fields in found.items()}
 
     @cached_property
     def _nested(self) -> Mapping[Code | None, list[Code]]:
@@ -251,15 +249,12 @@ class Used:
 
 def _of_classes(frame: Frame, known: Mapping[Code | None, set[str]]) -> set[str]:
     """What is known of the class of a method, or of one of its bases in the project."""
-    owner = frame.func.owner if frame.func is not None else None
-    codes = {frame.code.parent, *(cls.code for cls in (owner.line if owner is not None else ()))}
-    return {name for code in codes for name in known.get(code, ())}
+    return {name for code in _classes(frame) for name in known.get(code, ())}
 
 
-def _field(code: Code, made: Instr | None) -> str:
-    """The field of the receiver that an instruction reads; empty for anything else."""
-    own = isinstance(made, ir.Attr) and bool(code.params) and index_of(code).original(made.owner) == code.params[0].slot
-    return made.name if own and isinstance(made, ir.Attr) else ""
+def _classes(frame: Frame) -> set[Code | None]:
+    """The class that a method stands in, and those of its object that the project has."""
+    return {frame.code.parent, *(classes_of(frame.func) if frame.func is not None else ())}
 
 
 def _layer(frame: Frame, effect: Effect, target: Inst) -> str:

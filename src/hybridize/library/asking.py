@@ -46,6 +46,9 @@ OF_VALUES: Final = frozenset(
 #: ... and those whose names others use, too.
 _OF_VALUES: Final = OF_VALUES | {"cdf", "quantile", "forward", "inverse"}
 _OF_PROBABILITY: Final = ("tensorflow_probability.distributions.", "tensorflow_probability.bijectors.")
+_PARAMETERS: Final = frozenset(
+    "loc scale logits probs rate concentration concentration0 concentration1 scale_diag scale_tril df low high".split()
+)
 #: What gives its replicas their parts of a batch, and the methods that do so.
 STRATEGY: Final = "tf.distribute.Strategy"
 STRATEGY_RUNS: Final = frozenset({"run", "experimental_run_v2"})
@@ -60,13 +63,14 @@ _COMPUTING: Final = (
     "keras.layers.",
 )
 #: Functions that take tensors at a place, or structures of these, where what flows shall not be told by that.
-_OF_STRUCTURES: Final[Mapping[str, tuple[int, int | str]]] = {
+_OF_STRUCTURES: Final[Mapping[str, tuple[int | str, ...]]] = {
     **dict.fromkeys(("tf.map_fn", "tf.vectorized_map", "tf.scan", "tf.foldl", "tf.foldr"), (1, "elems")),
     "tf.dynamic_partition": (0, "data"),
     # Of what stands at one place Python's own index is shorter.
     **dict.fromkeys(("tf.gather", "tf.gather_nd", "tf.compat.v1.gather", "tf.batch_gather"), (1, "indices")),
     **dict.fromkeys(("tf.nn.embedding_lookup", "tf.nn.embedding_lookup_sparse"), (1, "ids")),
     "tf.one_hot": (0, "indices"),
+    **dict.fromkeys(("tf.ones_like", "tf.zeros_like"), (0, "input", "tensor")),
     "tensorflow_probability.mcmc.sample_chain": (1, "current_state"),
     "tf.random.categorical": (0, "logits"),
     "tf.random.shuffle": (0, "value"),
@@ -134,6 +138,12 @@ def method_asks(chain: Collection[str], name: str, place: int | str) -> bool:
     if name in _OF_VALUES and place in (0, "value", "x", "y"):
         return any(each.startswith(_OF_PROBABILITY) for each in chain)
     return place in (0, 1, 2) and any(name in _METHODS.get(each, ()) for each in chain)
+
+
+def parametrizes(name: str, place: int | str) -> bool:
+    """Whether an argument is one of those that say what a distribution is, at the first places or by their names."""
+    made = name.startswith(_OF_PROBABILITY) and name.rpartition(".")[2][:1].isupper()
+    return made and (place in (0, 1) or place in _PARAMETERS)
 
 
 def assigns(name: str) -> bool:

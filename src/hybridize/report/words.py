@@ -265,7 +265,8 @@ def _parameters_part(facts: FunctionFacts) -> str:
     if facts.tensor_parameter.value is Ternary.NO:
         updates = facts.updates_variables.value is Ternary.YES
         reads = facts.reads_variables.value is Ternary.YES
-        state = ", updates variables" if updates else ", computes with variables" if reads else ""
+        makes = ", makes tensors" if facts.makes_tensors.value is Ternary.YES else ""
+        state = ", updates variables" if updates else ", computes with variables" if reads else makes
         return f"no tensor parameter{state}"
     if facts.tensor_parameter.value is Ternary.UNKNOWN:
         return "tensor parameters unknown"

@@ -205,7 +205,8 @@ def _open(project: ProjectView, question: _Question) -> dict[Place, Stale]:
             codes |= {code: None for code, _ in setters_of(project).at(place, question.function, question.extent)}
         writers = [code for code in codes if strangers.may_call(code, shared=_shared(owner))]
         if writers:
-            first = len(writers) == 1 and starts_empty(known, place) and not _keeps_data(known, place, writers[0])
+            first = len(writers) == 1 and not _keeps_data(known, place, writers[0])
+            first = first and (starts_empty(known, place) or _sets_up(project, known, place, writers[0]))
             unless = f"assumed that `{writers[0].qualname}` runs before it, and not again" if first else ""
             found[place] = Stale(OPEN, unless)
     return found
@@ -256,6 +257,21 @@ def starts_empty(known: Writes, place: Place) -> bool:
             if isinstance(place, Container) or not values or any(o is not NONE for value in values for o in value):
                 return False
     return isinstance(place, Container) or all(not code.is_class for code, _ in place.writes)
+
+
+def _sets_up(project: ProjectView, known: Writes, place: Place, writer: Code) -> bool:
+    """Whether only constructors of the object call a method, which keeps nothing as it is given: no setter."""
+    frames = project.solution.frames.get(writer, ())
+    callers = [caller for frame in frames for caller, _, _ in frame.seen_calls() if not caller.gone]
+    if not callers or not all(makes(caller, place, known.owners.get(place)) for caller in callers):
+        return False
+    index, given = index_of(writer), {param.slot for param in writer.params}
+    return all(
+        index.original(slot) not in given
+        for frame, pos in known.at(place)
+        if frame.code is writer
+        for slot in stored(frame, pos)
+    )
 
 
 def _keeps_data(known: Writes, place: Place, writer: Code) -> bool:
