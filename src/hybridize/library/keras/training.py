@@ -33,7 +33,7 @@ from hybridize.library.keras.calling import batch_size, call_layer, call_library
 from hybridize.library.keras.core import nothing
 from hybridize.library.keras.losses import seen_dtype, updated
 from hybridize.library.keras.modes import takes_training
-from hybridize.library.keras.running import STEP_OF, TRAINS
+from hybridize.library.keras.running import COMPILED, STEP_OF, TRAINS
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.structures import once
 
@@ -47,7 +47,7 @@ def _compile(call: Call) -> Value:
         for i, name in enumerate(names):
             value = call.arg(i, name)
             if value:
-                call.write(obj.cell(f"$compiled {name}"), value)
+                call.write(obj.cell(COMPILED + name), value)
         eager = call.kwargs.get("run_eagerly")
         if eager:
             call.write(obj.cell("$run_eagerly"), eager)
@@ -56,7 +56,7 @@ def _compile(call: Call) -> Value:
 
 def _compiled(call: Call, name: str) -> Value:
     obj = call.receiver
-    return call.read(obj.cell(f"$compiled {name}")) if isinstance(obj, (Inst, LibInst)) else BOTTOM
+    return call.read(obj.cell(COMPILED + name)) if isinstance(obj, (Inst, LibInst)) else BOTTOM
 
 
 def _is_data(value: Value) -> bool:
