@@ -1,6 +1,8 @@
-"""Graphs that end with the call that makes them: what `tf.function(f)` gives there, nobody keeps.
+"""Graphs that end with the call that makes them, as nobody keeps what `tf.function(f)` gives there; and ones that are
+made once, as later calls find them.
 
-What is changed between two such calls, the next one's graph sees; so does who calls `f` itself where none is made.
+What is changed between two calls that make one, the next one's graph sees; so does who calls `f` itself where none is
+made. `if self.step is None: self.step = tf.function(f)` makes another one only where `step` is emptied.
 """
 
 from __future__ import annotations
@@ -9,14 +11,16 @@ from typing import Final
 
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import Bound, Func, Obj, Unknown
+from hybridize.domain.words import SETTING_UP
 from hybridize.facts.callgraph import denotes
+from hybridize.facts.guards import is_flagged, regions
 from hybridize.facts.origins import called_at
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import arguments
-from hybridize.tracing.views import FunctionView
+from hybridize.tracing.views import FunctionView, ProjectView
 
 #: What lets a value outlive the call, or may do so.
 _KEEPS: Final = (ir.SetAttr, ir.SetItem, ir.SetOuter, ir.Return, ir.Yield)
@@ -62,3 +66,34 @@ def _is_graph(obj: Obj, code: Code, maker: Code) -> bool:
             outer = outer.parent
         return outer is maker
     return denotes(obj, code)
+
+
+def remade_at(project: ProjectView, code: Code, position: int) -> list[tuple[Code, int]]:
+    """Where what is made somewhere comes to be another one: there, or, under a condition that asks whether there is
+    one yet, where the field or variable that holds it is emptied.
+    """
+    frames = project.solution.frames.get(code, ())
+    if not frames or not all(is_flagged(frame, position) for frame in frames):
+        return [(code, position)]
+    guards = [region for region in regions(code).get(position, ()) if region.tested & region.written(code)]
+    names = {name for region in guards for name in region.tested & region.written(code)}
+    inside = {instr.position for region in guards for instr in region.block}
+    assigned = (each for name in names for each in _assigned(project).get(name, ()))
+    return [
+        (where, at)
+        for where, at in assigned
+        if not (where is code and at in inside) and not where.is_body and where.name not in SETTING_UP
+    ]
+
+
+def _assigned(project: ProjectView) -> dict[str, list[tuple[Code, int]]]:
+    """Where fields and variables are assigned, by name."""
+
+    def gather() -> dict[str, list[tuple[Code, int]]]:
+        found: dict[str, list[tuple[Code, int]]] = {}
+        for code in project.solution.frames:
+            for instr in index_of(code).of(ir.SetAttr, ir.SetOuter):
+                found.setdefault(instr.name, []).append((code, instr.position))
+        return found
+
+    return project.shared("assigned names", gather)

@@ -38,7 +38,7 @@ from hybridize.tracing.data_functions import is_given_to_data
 from hybridize.tracing.in_step import keeps_step
 from hybridize.tracing.order import Events, Order, Relation
 from hybridize.tracing.parts import Part, constants
-from hybridize.tracing.short_lived import makers_of_short_lived
+from hybridize.tracing.short_lived import makers_of_short_lived, remade_at
 from hybridize.tracing.speaking import only_tells_traces
 from hybridize.tracing.staleness import Makers, counts, extent_of, order_of, ranks_of, starts_empty, starts_of
 from hybridize.tracing.views import FunctionView, ProjectView
@@ -266,8 +266,8 @@ def _is_one(frame: Frame, owner: Heap | None) -> bool:
 def _add_graphs(project: ProjectView, makers: Makers, function: FunctionView, asked: int) -> None:
     """Adds the calls of `tf.function`: each makes an object without a graph."""
     for code, position in project.solution.world.hybrids.get(function.code, ()):
-        if not code.is_class:
-            makers.site((code, position), asked)
+        for made in remade_at(project, code, position) if not code.is_class else ():
+            makers.site(made, asked)
     for code in makers_of_short_lived(function):
         makers.nested[code] = makers.nested.get(code, 0) | asked
 
