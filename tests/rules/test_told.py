@@ -69,6 +69,30 @@ def test_a_setter_that_only_strangers_call_may_change_it(tmp_path: Path) -> None
     assert told(tmp_path, "", "HY602", setup_dot_py=setup) == ["info"]  # nothing is seen to call `step` at all
 
 
+FILLED = """\
+import json
+def describe(options):
+    for key, value in json.load(open("more.json")).items():
+        options[key] = value
+class Model:
+    def __init__(self, options):
+        self.options = options
+        describe(options["source"])
+    @tf.function
+    def step(self, x):
+        return x * self.options["rate"]
+def run(rate):
+    options = json.load(open("options.json"))
+    options["rate"] = rate
+    Model(options).step(tf.ones(2))
+"""
+
+
+def test_who_fills_any_dictionary_is_no_setter_of_one(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text("from setuptools import setup\nsetup(name='main', py_modules=['main'])\n")
+    assert "where a caller runs" not in said(tmp_path, FILLED, "HY602")
+
+
 LOADED = """\
 class Model:
     def __init__(self):
