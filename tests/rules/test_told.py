@@ -70,27 +70,33 @@ def test_a_setter_that_only_strangers_call_may_change_it(tmp_path: Path) -> None
 
 
 FILLED = """\
-import json
+import yaml
 def describe(options):
-    for key, value in json.load(open("more.json")).items():
+    for key, value in yaml.safe_load(open("more.yaml").read()).items():
         options[key] = value
 class Model:
     def __init__(self, options):
         self.options = options
-        describe(options["source"])
+        self.first = describe(options["source"])
     @tf.function
     def step(self, x):
         return x * self.options["rate"]
-def run(rate):
-    options = json.load(open("options.json"))
+    def train(self):
+        for _ in range(100):
+            self.step(tf.ones(2))
+def run(source, rate):
+    options = yaml.safe_load(open("options.yaml").read())
     options["rate"] = rate
-    Model(options).step(tf.ones(2))
+    options["source"] = source if source else {"shape": "a"}
+    Model(options).train()
 """
 
 
 def test_who_fills_any_dictionary_is_no_setter_of_one(tmp_path: Path) -> None:
-    (tmp_path / "setup.py").write_text("from setuptools import setup\nsetup(name='main', py_modules=['main'])\n")
-    assert "where a caller runs" not in said(tmp_path, FILLED, "HY602")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/__init__.py").write_text(TF + FILLED, "utf-8")
+    setup = "from setuptools import setup\nsetup(name='lib', packages=['lib'])\n"
+    assert set(told(tmp_path, "", "HY602", setup_dot_py=setup)) <= {"info"}
 
 
 LOADED = """\
