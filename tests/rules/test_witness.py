@@ -166,9 +166,20 @@ NESTED = """
     [
         (LAZY.replace("{changes}", "pass"), "error"),
         (LAZY.replace("{changes}", "self.graph = None"), "info"),
+        (LAZY.replace("{changes}", "setattr(self, 'graph', None)"), "info"),
+        (
+            LAZY.replace("{changes}", "if self.graph is not None:\n                del self.graph; self.graph = None"),
+            "info",
+        ),
+        (
+            LAZY.replace("{changes}", "pass")
+            .replace("self.set(rate)", "self.rate = rate")
+            .replace("None:\n", "None or rate != self.seen:\n                self.seen = rate\n"),
+            "info",
+        ),
         (NESTED, "error"),
     ],
-    ids=["found by later calls", "emptied with each change", "defined under the condition"],
+    ids=["found by later calls", "emptied", "by its name", "where it is there", "for another", "defined there"],
 )
 def test_a_graph_that_is_made_where_there_is_none_yet_is_one_for_all_calls(
     source: str, severity: str, tmp_path: Path
