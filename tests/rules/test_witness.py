@@ -342,7 +342,7 @@ LEAVES = """
         ("HY206", "self.seen += 1.0", "shown.append(0)", "info"),  # nobody reads what is counted
         ("HY601", "self.seen = x", "shown.append(0)", "info"),  # nobody reads it
         ("HY601", "self.seen = x", "model.seen = result; shown.append(model.seen)", "info"),  # overwritten unread
-        ("HY601", "self.seen = x", "print(model.seen); shown.append(0)", "info"),
+        ("HY601", "self.seen = x", "print(model.seen); shown.append(0)", "error"),
     ],
 )
 def test_what_a_trace_leaves_behind_matters_where_somebody_reads_it(
