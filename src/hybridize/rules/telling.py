@@ -40,7 +40,7 @@ _PLAIN: Final = frozenset({"HY301", "HY302", "HY303"})
 _SILENT: Final = frozenset({"HY203", "HY252", "HY602"})
 #: Rules that were wrong of unread code more often than right, over all readings (docs/findings.md): what they say of a
 #: function that somebody has decorated, and has run since, has mostly been seen not to happen, or is meant so.
-_SELDOM: Final = frozenset(f"HY{n}" for n in (310, 318, 341, 344, 352))
+_SELDOM: Final = frozenset(f"HY{n}" for n in (310, 341, 344, 352))
 #: Functions that ask what something is.
 _KINDS: Final = frozenset({"tf.is_tensor", "tf.is_symbolic_tensor", "builtins.isinstance", "builtins.hasattr"})
 _DEPTH: Final = 6
