@@ -13,6 +13,8 @@ from hybridize.decide.model import Report
 
 HEAD = "import attr\nimport attrs\nimport tensorflow as tf\n"
 PAIR = "class Pair:\n    x: tf.Tensor\n    k: float = 2.0\n"
+OWN = "@attr.s(init=False)\nclass Pair:\n    x = attr.ib()\n    k = attr.ib(default=2.0)\n"
+OWN += "    def __init__(self, x, k=2.0):\n        {body}\n        self.x = x\n        self.k = k\n"
 CLASSES = {
     "attr.s": "@attr.s\nclass Pair:\n    x = attr.ib()\n    k = attr.ib(default=2.0)\n",
     "attr.s without equality": "@attr.s(eq=False)\nclass Pair:\n    x = attr.ib()\n    k = attr.ib(default=2.0)\n",
@@ -22,12 +24,14 @@ CLASSES = {
     "attrs.frozen": f"@attrs.frozen\n{PAIR}",
     "a class that derives from one": "@attrs.define\nclass Base:\n    x: tf.Tensor\n"
     "@attrs.define\nclass Pair(Base):\n    k: float = 2.0\n",
+    "a constructor that passes its fields on": OWN.format(body="pass"),
 }
 REFUSED = {
     "only by keyword": "@attrs.define(kw_only=True)\nclass Pair:\n    x: tf.Tensor\n    k: float = 2.0\n",
     "a field that is not given": "@attr.s\nclass Pair:\n    x = attr.ib()\n    k = attr.ib(init=False, default=2.0)\n",
     "a check": "@attr.s\nclass Pair:\n    x = attr.ib(validator=attr.validators.instance_of(tf.Tensor))\n    k = 2.0\n",
     "a conversion": "@attr.s\nclass Pair:\n    x = attr.ib(converter=tf.convert_to_tensor)\n    k = 2.0\n",
+    "a constructor that converts": OWN.format(body="x = tf.convert_to_tensor(x)"),
 }
 USE = """\
 def area(pair):
@@ -54,7 +58,8 @@ def codes(found: Report, name: str) -> set[str]:
 def test_an_instance_is_an_argument_like_its_tensors(source: str, tmp_path: Path) -> None:
     found = report(source + USE, tmp_path)
     assert codes(found, "area").isdisjoint({"HY260", "HY103"})
-    assert found.functions[0].facts.parameters[0].tensor.value == "yes"
+    (area,) = (f for f in found.functions if f.facts.qualname == "area")
+    assert area.facts.parameters[0].tensor.value == "yes"
 
 
 def test_a_function_of_one_is_converted(tmp_path: Path) -> None:

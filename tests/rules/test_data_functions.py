@@ -89,19 +89,3 @@ def test_where_data_sets_run_line_by_line_every_element_draws(tmp_path: Path) ->
 
 def test_a_hybrid_function_that_a_data_set_is_given_is_called_again(tmp_path: Path) -> None:
     assert told(tmp_path, "@tf.function\n" + function("return draw(x)"), "data.map(change)") == ["error"]
-
-
-PRINTS = "@tf.function\n" + function("print('an element', x)\n    return x * 2")
-
-
-@pytest.mark.parametrize(
-    ("data", "severity"),
-    [
-        ("data.map(change)", "info"),
-        ("data.map(lambda x: change(x))", "info"),
-        ("[change(x) for x in data]", "warning"),
-        ("[*data.map(change), change(tf.ones([4]))]", "warning"),
-    ],
-)
-def test_a_print_in_what_only_data_sets_call_is_information(data: str, severity: str, tmp_path: Path) -> None:
-    assert told(tmp_path, PRINTS, data, "HY201") == [severity]

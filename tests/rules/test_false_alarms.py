@@ -568,7 +568,8 @@ def test_a_switch_in_a_program_without_graphs_takes_nothing_away(tmp_path: Path)
         ("none", "print(tf.reduce_sum(tf.ones(3)))\n", "info"),
         ("hybrid", "f = tf.function(lambda x: x * 2.0)\nf(tf.ones(2))\n", "warning"),
         ("trains", "m = tf.keras.Sequential([tf.keras.layers.Dense(1)])\nm.fit(tf.ones([2, 2]))\n", "warning"),
-        ("unknown", "import somewhere\nsomewhere.train()\n", "warning"),
+        ("unknown", "import somewhere\nsomewhere.train()\n", "info"),
+        ("given", "import somewhere\n@tf.function\ndef f(x):\n    return x\nsomewhere.train(f)\n", "warning"),
     ):
         folder = tmp_path / name
         folder.mkdir()

@@ -42,14 +42,6 @@ def test_who_counts_traces_says_so_or_asserts_their_number(seen: str, severity: 
     assert loudest(tmp_path, COUNTS.format(seen=seen), "HY206") == severity
 
 
-@pytest.mark.parametrize(
-    ("second", "severity"), [('tf.print("graph:", x)', "info"), ('tf.print("graph:", x + 1)', "warning")]
-)
-def test_who_prints_the_same_by_the_graph_shows_what_tracing_is(second: str, severity: str, tmp_path: Path) -> None:
-    source = f'@tf.function\ndef show(x):\n    print("python:", x)\n    {second}\n    return x\n'
-    assert loudest(tmp_path, source + "for i in range(3):\n    show(tf.constant(i))\n", "HY201") == severity
-
-
 PAIRS = """
 models = [tf.keras.Sequential([tf.keras.Input([2]), tf.keras.layers.Dense(1)]) for _ in range(2)]
 optimizers = {optimizers}

@@ -48,7 +48,7 @@ def test_a_prediction_has_the_structure_that_the_model_gives(
 ) -> None:
     (tmp_path / "main.py").write_text(_MODEL.format(given=given, data=data))
     found = [f.severity.value for f in analyze([tmp_path], Config()).findings if f.code == "HY310"]
-    assert ("error" in found) is raises
+    assert bool(found) is raises
 
 
 _OWN_STEP = """\

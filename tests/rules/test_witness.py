@@ -127,6 +127,67 @@ CHOSEN = """
 """
 
 
+LAZY = """
+    class Model:
+        def __init__(self):
+            self.graph, self.rate = None, 0.0
+        def plain(self, x):
+            return tf.reduce_sum(x) * self.rate
+        def set(self, rate):
+            self.rate = rate
+            {changes}
+        def step(self, rate):
+            self.set(rate)
+            if self.graph is None:
+                self.graph = tf.function(self.plain)
+            return self.graph(tf.ones(2))
+    model = Model()
+    shown = [model.step(1.0), model.step(2.0)]
+"""
+NESTED = """
+    class Model:
+        def __init__(self):
+            self.graph, self.rate = None, 0.0
+        def step(self, rate):
+            self.rate = rate
+            if self.graph is None:
+                @tf.function
+                def scaled(x):
+                    return tf.reduce_sum(x) * self.rate
+                self.graph = scaled
+            return self.graph(tf.ones(2))
+    model = Model()
+    shown = [model.step(1.0), model.step(2.0)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "severity"),
+    [
+        (LAZY.replace("{changes}", "pass"), "error"),
+        (LAZY.replace("{changes}", "self.graph = None"), "info"),
+        (LAZY.replace("{changes}", "setattr(self, 'graph', None)"), "info"),
+        (
+            LAZY.replace("{changes}", "if self.graph is not None:\n                del self.graph; self.graph = None"),
+            "info",
+        ),
+        (
+            LAZY.replace("{changes}", "pass")
+            .replace("self.set(rate)", "self.rate = rate")
+            .replace("None:\n", "None or rate != self.seen:\n                self.seen = rate\n"),
+            "info",
+        ),
+        (NESTED, "error"),
+    ],
+    ids=["found by later calls", "emptied", "by its name", "where it is there", "for another", "defined there"],
+)
+def test_a_graph_that_is_made_where_there_is_none_yet_is_one_for_all_calls(
+    source: str, severity: str, tmp_path: Path
+) -> None:
+    assert loudest(tmp_path, source, "HY602") == severity
+    assert (seen(source, eager=False) != seen(source, eager=True)) == (severity == "error")
+
+
 @pytest.mark.parametrize(
     ("source", "severity"),
     [(GLOBAL, "error"), (ANEW, "info"), (EXPLICIT, "info"), (OTHERS, "info"), (THROUGH, "info"), (CHOSEN, "error")],
@@ -442,6 +503,8 @@ def test_a_branch_for_the_first_call_stays_in_the_graph(tmp_path: Path) -> None:
         ("for i in range(100):\n    f(tf.ones(2), i % 90)", "warning"),
         ("for i in range(100):\n    f(tf.ones(2), min(i, 80))", "warning"),
         ("for i in range(100):\n    f(tf.ones(2), max(i, 2))", "warning"),
+        ("k = [0.0, 2.0]\nfor i in range(100):\n    k[0] = 1.0\n    f(tf.ones(2), k)", "none"),  # once another
+        ("k = [0.0, 2.0]\nfor i in range(100):\n    k[0] += 1.0\n    f(tf.ones(2), k)", "warning"),
     ],
 )  # fmt: skip
 def test_a_python_value_is_told_where_a_loop_passes_another_each_time(

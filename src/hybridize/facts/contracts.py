@@ -24,6 +24,8 @@ from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.library.contracts.lookup import UNKNOWN, Found, contract_of
 from hybridize.library.contracts.model import MODES, Answer
+from hybridize.library.keras.running import COMPILED
+from hybridize.library.keras.saving import LAYERS, SAVED
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 
@@ -104,7 +106,7 @@ class Contracts:
         outer = self.broken(code.parent) if code.parent is not None and code.parent.is_function else None
         if outer is not None:
             return Evidence(f"a part of what {outer.message}", code.path, code.line)
-        known = self._saved.get(code) or self._handed.get(code)
+        known = self.saved.get(code) or self._handed.get(code)
         return (
             known
             or _host(frames)
@@ -128,19 +130,24 @@ class Contracts:
             return found.found.caller if found.found.owner else "a base class that is not known"
         return "code that is not known" if code in self._handed else ""
 
-    @property
+    @cached_property
     def saved(self) -> dict[Code, Evidence]:
         """The functions that Keras writes to files by their names, with the places that say so."""
-        return self._saved
+        return {**self._named[LAYERS], **self._named[SAVED]}
 
     @cached_property
-    def kept(self) -> frozenset[Code]:
-        """The functions that objects of Keras are seen to keep, in lists too."""
-        keras = [
-            o for o in self.solution.world.allocated.values() if isinstance(o, LibInst) and o.cls.startswith("keras.")
-        ]
-        fields = [held(cell.value, _DEPTH, parts) for obj in keras for cell in list(obj.fields.values())]
-        return frozenset(func.code for value in fields for func in _functions(value))
+    def made_anew(self) -> frozenset[Code]:
+        """The functions that Keras makes anew of files by their names, in lists too: of what `compile` was given, only
+        those that are named where that is made anew.
+        """
+        layers: set[Code] = set()
+        compiled: set[Code] = set()
+        for obj in self.solution.world.allocated.values():
+            if isinstance(obj, LibInst) and obj.cls.startswith("keras."):
+                for name, cell in list(obj.fields.items()):
+                    found = compiled if isinstance(name, str) and name.startswith(COMPILED) else layers
+                    found.update(func.code for func in _functions(held(cell.value, _DEPTH, parts)))
+        return frozenset(layers | (compiled & self._named[SAVED].keys()))
 
     def _is_apart(self, code: Code) -> bool:
         """Whether a method is private, and no class that is known has one of the name."""
@@ -162,16 +169,17 @@ class Contracts:
                         yield Override(each, name, found, min(answers, key=_GRAVITY.index))
 
     @cached_property
-    def _saved(self) -> dict[Code, Evidence]:
-        found: dict[Code, Evidence] = {}
+    def _named(self) -> dict[str, dict[Code, Evidence]]:
+        """The functions that are named for files, by the effect that says so."""
+        found: dict[str, dict[Code, Evidence]] = {SAVED: {}, LAYERS: {}}
         for frames in self.solution.frames.values():
             for frame in frames:
                 for effect in frame.effects.values():
-                    if effect.kind == "saved" and effect.target is not None:
+                    if effect.kind in found and effect.target is not None:
                         said = f"`{effect.detail}` names it for files"
                         place = Evidence(said, frame.code.path, effect.position >> 16)
                         for func in _functions(held((effect.target,), _DEPTH, parts)):
-                            found.setdefault(func.code, place)
+                            found[effect.kind].setdefault(func.code, place)
         return found
 
     @cached_property

@@ -170,10 +170,27 @@ def not_remade(cls: Class) -> Evidence | None:
         made = {i.name: index.source(i.value) for i in index.of(ir.SetName)}
         given = {name: dict(call.keywords) for name, call in made.items() if isinstance(call, ir.Call)}
         refused = [name for name, options in given.items() if not _REFUSED_FIELDS.isdisjoint(options)]
-        if options.get("kw_only") or refused or "__attrs_post_init__" in base.fields or "__init__" in base.fields:
+        own = "__attrs_post_init__" in base.fields or ("__init__" in base.fields and not _passes_on(base))
+        if options.get("kw_only") or refused or own:
             said = "TensorFlow makes again of its fields by place, without their names, checks or conversions"
             return Evidence(said, base.code.path, base.code.line)
     return None
+
+
+def _passes_on(cls: Class) -> bool:
+    """Whether a constructor of its own only stores each parameter in the field of its name and place."""
+    body = index_of(cls.code)
+    made = [i.name for i in body.of(ir.SetName) if isinstance(body.source(i.value), ir.Call)]
+    fields = made or list(cls.code.fields)
+    for func in cls.fields["__init__"].value:
+        params = func.code.params[1:] if isinstance(func, Func) else ()
+        if not isinstance(func, Func) or [p.name for p in params] != fields or any(p.is_starred for p in params):
+            return False
+        index = index_of(func.code)
+        stored = {i.name: index.original(i.value) for i in index.of(ir.SetAttr)}
+        if stored != {p.name: p.slot for p in params} or index.of(ir.Call, ir.If, ir.Assert):
+            return False
+    return True
 
 
 def _is_true(node: ast.expr) -> bool:

@@ -25,6 +25,7 @@ from hybridize.tracing.moving import from_elsewhere
 from hybridize.tracing.order import Sites
 from hybridize.tracing.parts import Part
 from hybridize.tracing.reads import scan
+from hybridize.tracing.short_lived import remade_at
 from hybridize.tracing.staleness import OPEN, TESTS, Stale, counts, extent_of, starts_empty
 from hybridize.tracing.switches import switches
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
@@ -140,8 +141,9 @@ def _made_anew(project: ProjectView, function: FunctionView, writers: Iterable[F
     if made is None or made.is_decorator:
         return False
     makers = 0
-    for where, _ in project.solution.world.hybrids.get(function.code, ()):
-        makers |= project.extents.with_code(where)
+    for where, position in project.solution.world.hybrids.get(function.code, ()):
+        for code, _ in remade_at(project, where, position):
+            makers |= project.extents.with_code(code)
     return all(project.extents.of(frame) & makers for frame in writers)
 
 

@@ -63,3 +63,15 @@ class Setters:
 def setters_of(project: ProjectView) -> Setters:
     """The setters of a project, gathered when first asked for."""
     return project.shared("setters", lambda: Setters(project))
+
+
+def fills_another(frame: Frame, position: int) -> bool:
+    """Whether code puts something into a container that it was passed or has made: it may be any other one."""
+    index = index_of(frame.code)
+    for change in index.at(position):
+        made = index.source(change.owner) if isinstance(change, ir.ElementChange) else None
+        while isinstance(made, ir.Item):
+            made = index.source(made.source)
+        if isinstance(change, ir.ElementChange) and not isinstance(made, (ir.Attr, ir.Global, ir.Cell)):
+            return True
+    return False

@@ -20,6 +20,7 @@ from hybridize.records import dataclass
 from hybridize.tracing.order import Events, Order, Sites
 from hybridize.tracing.parts import Part
 from hybridize.tracing.setters import setters_of
+from hybridize.tracing.short_lived import remade_at
 from hybridize.tracing.views import FunctionView, ProjectView
 from hybridize.tracing.writes import Place, Writes, makes, writes_of
 
@@ -339,13 +340,20 @@ class Makers:
         sites = {o.site for f in function.frames if f.args for o in f.args[0] if isinstance(o, Inst)}
         if len(sites) == 1 and parent is not None and parent.is_class:
             self.site(next(iter(sites)), asked)
-        if parent is not None and not parent.is_body:
+        if parent is None or parent.is_class:
+            return
+        # A loop makes it anew in each turn; another one of its name takes its place, and may be called as it was.
+        made = [
+            instr.position
+            for instr in index_of(parent).of(ir.Func)
+            if instr.code is function.code or (function.is_hybrid and instr.code.name == function.code.name)
+        ]
+        kept = {at for at in made if function.is_hybrid and not remade_at(function.project, parent, at)}
+        if not parent.is_body and not (made and kept.issuperset(made)):
             self.nested[parent] = self.nested.get(parent, 0) | asked
-        for instr in index_of(parent).of(ir.Func) if parent is not None and not parent.is_class else ():
-            # A loop makes it anew in each turn; another one of its name takes its place, and may be called as it was.
-            if instr.code is function.code or (function.is_hybrid and instr.code.name == function.code.name):
-                row = self.sites.setdefault(parent, {})
-                row[instr.position] = row.get(instr.position, 0) | asked
+        for at in made:
+            if at not in kept:
+                self.site((parent, at), asked)
 
     def site(self, made: tuple[object, int], bits: int) -> None:
         """Adds a place of the program that makes something: code, and the position in it."""

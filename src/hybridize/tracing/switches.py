@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
 from hybridize.closure import closure
-from hybridize.domain.objects import Lib, Lit, Mod, Unknown, Value
+from hybridize.domain.objects import Lib, Lit, Mod, Value
 from hybridize.domain.session import solved
-from hybridize.domain.unknowns import Why
+from hybridize.facts.callgraph import denotes
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at, calls_to
-from hybridize.facts.reasons import OPAQUE
-from hybridize.flow.frames import Effect, Frame
+from hybridize.flow.frames import Frame
 from hybridize.library.keras.running import STEP_OF
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
@@ -132,8 +131,8 @@ def _loaded(project: ProjectView, code: Code) -> set[Frame]:
 
 
 def loses_nothing(project: ProjectView, frame: Frame, name: str) -> bool:
-    """Whether no program that comes to a switch has anything that would run as a graph without it: no hybrid function,
-    no training by Keras, and nothing that cannot be followed."""
+    """Whether no program that comes to a switch is seen to have what would run as a graph without it: a hybrid function
+    that it runs or hands on, or training by Keras. Of what cannot be followed nobody knows whether it has."""
     return SWITCHES[name] == _ALL and not any(_has_graphs(project, some) for some in programs_with(project, [frame]))
 
 
@@ -143,9 +142,16 @@ def _has_graphs(project: ProjectView, some: int) -> bool:
     return any(
         (frame.code in hybrids and not _is_only_asked(frame))
         or not index_of(frame.code).attributes.keys().isdisjoint(STEP_OF)
-        or any(effect.kind in OPAQUE and not _is_loaded(effect) for effect in frame.effects.values())
+        or (frame.code.is_module and frame.code.path in _handed_on(project))
         for frame in project.extents.frames(some)
     )
+
+
+@solved
+def _handed_on(project: ProjectView) -> frozenset[str]:
+    """The files with hybrid functions that code which nobody knows is given."""
+    world = project.solution.world
+    return frozenset(code.path for code in world.hybrids if any(denotes(obj, code) for obj in world.escaped))
 
 
 def _is_only_asked(frame: Frame) -> bool:
@@ -163,11 +169,6 @@ def debugs(frame: Frame) -> bool:
     """Whether code stops in a debugger."""
     calls = index_of(frame.code).of(ir.Call)
     return any(isinstance(o, Lib) and o.name in _DEBUGGERS for call in calls for o in frame.vals[call.function] or ())
-
-
-def _is_loaded(effect: Effect) -> bool:
-    """Whether a saved model is called: its functions are graphs, and no switch has what they were made of."""
-    return isinstance(effect.target, Unknown) and effect.target.why is Why.LOADED
 
 
 def is_asked_for(frame: Frame, pos: int) -> bool:

@@ -38,7 +38,8 @@ from hybridize.tracing.data_functions import is_given_to_data
 from hybridize.tracing.in_step import keeps_step
 from hybridize.tracing.order import Events, Order, Relation
 from hybridize.tracing.parts import Part, constants
-from hybridize.tracing.short_lived import makers_of_short_lived
+from hybridize.tracing.setters import fills_another
+from hybridize.tracing.short_lived import makers_of_short_lived, remade_at
 from hybridize.tracing.speaking import only_tells_traces
 from hybridize.tracing.staleness import Makers, counts, extent_of, order_of, ranks_of, starts_empty, starts_of
 from hybridize.tracing.views import FunctionView, ProjectView
@@ -166,7 +167,8 @@ def open_witnesses(function: FunctionView, places: Sequence[Place]) -> dict[Plac
     """The places that callers of a library whom nobody sees may change between two calls of one graph: by a setter.
 
     A setter is a public function that writes a field or variable which has a value from the start: what gets its first
-    value is being set up. A graph that a function makes for itself is new with each call of that function.
+    value is being set up, and who fills a container that it is given, or makes, fills another. A graph that a function
+    makes for itself is new with each call of that function.
     """
     project = function.project
     makers = project.solution.world.hybrids.get(function.code, ())
@@ -178,7 +180,12 @@ def open_witnesses(function: FunctionView, places: Sequence[Place]) -> dict[Plac
     for place in places:
         for frame, position in known.at(place):
             setter = public.has(frame.code) and frame.code.name not in SETTING_UP
-            if setter and counts(project, extent, frame, place) and not starts_empty(known, place):
+            if (
+                setter
+                and not fills_another(frame, position)
+                and counts(project, extent, frame, place)
+                and not starts_empty(known, place)
+            ):
                 where = Evidence(f"`{frame.code.name}` changes it", frame.code.path, position >> 16)
                 said = f"(where a caller runs `{frame.code.name}` in between, {_at(project, where)})"
                 found[place] = Witness(said, (where,), cause=(_writer(frame),))
@@ -266,8 +273,8 @@ def _is_one(frame: Frame, owner: Heap | None) -> bool:
 def _add_graphs(project: ProjectView, makers: Makers, function: FunctionView, asked: int) -> None:
     """Adds the calls of `tf.function`: each makes an object without a graph."""
     for code, position in project.solution.world.hybrids.get(function.code, ()):
-        if not code.is_class:
-            makers.site((code, position), asked)
+        for made in remade_at(project, code, position) if not code.is_class else ():
+            makers.site(made, asked)
     for code in makers_of_short_lived(function):
         makers.nested[code] = makers.nested.get(code, 0) | asked
 

@@ -10,6 +10,8 @@ _METHODS: Final = {
     "test_step": "evaluate evaluate_generator test_on_batch",
     "predict_step": "predict predict_generator predict_on_batch",
 }
+#: With what the fields of a model begin that `compile` fills.
+COMPILED: Final = "$compiled "
 #: The method of a model that each of them runs, for each batch.
 STEP_OF: Final[Mapping[str, str]] = {name: step for step, names in _METHODS.items() for name in names.split()}
 #: Whether a step runs the model as in training.

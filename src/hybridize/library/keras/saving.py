@@ -9,6 +9,10 @@ from hybridize.library.spec import Call, Rule, Spec, parametrized
 
 #: The effect of naming an object for files. Of a container all that is in it.
 SAVED: Final = "saved"
+#: The effect of naming it for layers alone: what `compile` was given is not made anew, or found by its plain name.
+LAYERS: Final = "saved layers"
+#: Files in which losses and metrics have nothing but their names.
+_OLD_FILES: Final = (".h5", ".hdf5")
 
 
 def _registered(call: Call) -> Value:
@@ -25,6 +29,15 @@ def _given(call: Call, index: int, rule: Rule) -> Value:
     for obj in call.arg(index, "custom_objects"):
         call.effect(SAVED, call.name, obj)
     return rule(call)
+
+
+def _load(call: Call) -> Value:
+    """A file is loaded: what `compile` was given is made anew unless it is told not to."""
+    path = call.constant(0, "filepath")
+    plain = call.constant(2, "compile") is False or (isinstance(path, str) and path.endswith(_OLD_FILES))
+    for obj in call.arg(1, "custom_objects"):
+        call.effect(LAYERS if plain else SAVED, call.name, obj)
+    return _model(call)
 
 
 def _custom_objects(call: Call) -> Value:
@@ -47,7 +60,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.utils.registered": Spec(_registered),  # what the decorator above gives
     "keras.utils.get_custom_objects": Spec(_custom_objects),
     "keras.utils.custom_object_scope": Spec(_given(0, lambda call: unknown("a scope of custom objects").value)),
-    "keras.models.load_model": Spec(_given(1, _model), effects=("io",)),
+    "keras.models.load_model": Spec(_load, effects=("io",)),
     "keras.models.model_from_json": Spec(_given(1, _model)),
     "keras.models.model_from_config": Spec(_given(1, _model)),
 }

@@ -32,7 +32,7 @@ from hybridize.library.keras.callbacks import run_callbacks
 from hybridize.library.keras.calling import batch_size, call_layer, call_library_model
 from hybridize.library.keras.losses import seen_dtype, updated
 from hybridize.library.keras.modes import takes_training
-from hybridize.library.keras.running import STEP_OF, TRAINS
+from hybridize.library.keras.running import COMPILED, STEP_OF, TRAINS
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec, nothing, parametrized
 from hybridize.library.structures import each_part, once
 
@@ -46,7 +46,7 @@ def _compile(call: Call) -> Value:
         for i, name in enumerate(names):
             value = call.arg(i, name)
             if value:
-                call.write(obj.cell(f"$compiled {name}"), value)
+                call.write(obj.cell(COMPILED + name), value)
         eager = call.kwargs.get("run_eagerly")
         if eager:
             call.write(obj.cell("$run_eagerly"), eager)
@@ -55,7 +55,7 @@ def _compile(call: Call) -> Value:
 
 def _compiled(call: Call, name: str) -> Value:
     obj = call.receiver
-    return call.read(obj.cell(f"$compiled {name}")) if isinstance(obj, (Inst, LibInst)) else BOTTOM
+    return call.read(obj.cell(COMPILED + name)) if isinstance(obj, (Inst, LibInst)) else BOTTOM
 
 
 def _is_data(value: Value) -> bool:

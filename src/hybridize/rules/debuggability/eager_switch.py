@@ -35,9 +35,10 @@ RULE = Rule(
 that graphs gain is lost, and nothing says so. It is also left where a function does not work as a graph (`.numpy()`,
 Python lists in loops, shapes that only a run knows): that raises without it, so look at the findings of the hybrid
 functions first, or take their decorators away. Otherwise remove it, or switch it off again when the debugging is
-done. Where the program has nothing that would run as a graph it is information, and where it stops in a debugger beside
-the switch; a saved model that it loads runs its graphs in any case, and `get_concrete_function` makes one.
-`tf.data.experimental.enable_debug_mode()` does the same to what datasets are given, and to these alone.""",
+done. Where the program is seen to have nothing that would run as a graph it is information (of code that cannot be
+followed nobody knows), and where it stops in a debugger beside the switch; a saved model that it loads runs its
+graphs in any case, and `get_concrete_function` makes one. `tf.data.experimental.enable_debug_mode()` does the same to
+what datasets are given, and to these alone.""",
     level=Level.WARNING,
     blocks=frozenset(),
     project=scan,

@@ -34,23 +34,27 @@ _DRAWS: Final = {
 }
 #: With these given nothing is drawn, or by the seed.
 _SETTLING: Final = frozenset({"seed", "seed2", "sampled_values"})
-_SEEDS: Final = frozenset({"tf.random.set_seed", "keras.utils.set_random_seed", "tf.compat.v1.random.set_random_seed"})
+#: What sets it.
+SEEDS: Final = frozenset({"tf.random.set_seed", "keras.utils.set_random_seed", "tf.compat.v1.random.set_random_seed"})
 
 
 def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A draw without a seed of its own, in a program that sets the global one."""
-    name = next((n for n in view.names(instr.function) if n in _DRAWS), None)
-    if (
-        name is None
-        or _has_seed(view, instr, _DRAWS[name])
-        or _draws_nothing(view, instr, name)
-        or not _is_seeded(view)
-    ):
+    name = draws(view, instr)
+    if name is None or not _is_seeded(view):
         return
     yield Hit(
         instr.position,
         f"`{name}` follows the global seed alone: as an operation of a graph it draws other numbers than eagerly",
     )
+
+
+def draws(view: FrameView, instr: ir.Call) -> str | None:
+    """The operation that draws in a call by the global seed alone; None without one."""
+    name = next((n for n in view.names(instr.function) if n in _DRAWS), None)
+    if name is None or _has_seed(view, instr, _DRAWS[name]) or _draws_nothing(view, instr, name):
+        return None
+    return name
 
 
 def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed]]:
@@ -115,7 +119,7 @@ def _seeds(project: ProjectView) -> frozenset[str]:
 
 def _sets_seed(frame: Frame) -> bool:
     for effect in frame.effects.values():
-        if effect.detail in _SEEDS and effect.kind in ("random", "state"):
+        if effect.detail in SEEDS and effect.kind in ("random", "state"):
             return True
     return False
 

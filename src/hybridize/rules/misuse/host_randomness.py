@@ -45,8 +45,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if frame not in seeds:
             seeds[frame] = list(_seeded(FrameView(function.project, frame)))
         fixed = _is_fixed(reason, seeds[frame])
-        idle = once or reason.effect.detail.startswith(_OPERATIONS)
-        yield hit(reason, Level.INFO if idle else Level.WARNING if fixed else None)
+        if not function.is_hybrid or not reason.effect.detail.startswith(_OPERATIONS):  # else HY385
+            yield hit(reason, Level.INFO if once else Level.WARNING if fixed else None)
 
 
 def of_data_sets(project: ProjectView) -> Iterator[Hit]:
@@ -102,8 +102,7 @@ RULE = Rule(
     act="tracing draws once, and every call computes with the same numbers; use `tf.random`",
     summary="Random numbers of Python or NumPy are drawn once per trace and then constants of the graph.",
     details="""`random`, `np.random`, `uuid` and `os.urandom` run while the function is traced: every call then uses
-the same numbers, and a branch on them is taken for good. `tf.random.set_seed` inside the function seeds its trace, not
-its calls, whose operations draw on: that is information. So it is in what a data set is given (`Dataset.map(augment)`):
+the same numbers, and a branch on them is taken for good. So it is in what a data set is given (`Dataset.map(augment)`):
 that makes a graph of each function, decorated or not, and all elements of all epochs are changed alike. Draw with
 `tf.random` or a `tf.random.Generator` that was made outside, or pass the numbers in as tensors. Numbers that nothing
 uses are not told of: no call computes with them; nor are seeds of operations that draw anew at each call all the same

@@ -16,7 +16,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             f"{found.message}: Keras writes the name of a function, and the insides of a graph, which it cannot read"
         )
         # A helper that is only registered is never written: Keras writes what its objects keep.
-        unkept = function.is_hybrid and function.code not in function.project.contracts.kept
+        unkept = function.is_hybrid and function.code not in function.project.contracts.made_anew
         yield Hit(function.code.position, message, evidence=(found,), level=Level.INFO if unkept else None)
 
 
@@ -30,7 +30,8 @@ RULE = Rule(
 model is loaded: by `register_keras_serializable`, `custom_objects` or `get_custom_objects`. What `tf.function` makes
 of it is an object of another class, which Keras writes as `{"module": "tensorflow.python.eager...", "class_name":
 "Function"}` and cannot make anew: loading raises. Leave the function as it is; the model that runs it is a graph
-already. Of a graph that is registered and that no object of Keras is seen to keep it is information.""",
+already. Of a graph that is registered and that no object of Keras is seen to keep it is information, and of losses and
+metrics beside files that are loaded with `compile=False`, or `.h5` files, which name them and nothing more.""",
     root=scan,
     bad=(
         Example(

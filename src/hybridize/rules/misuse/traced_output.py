@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Lib
 from hybridize.facts.guards import holds_plain_tensor
-from hybridize.facts.model import Ternary
 from hybridize.facts.origins import calls_at
 from hybridize.facts.reasons import Reason, describe
 from hybridize.flow.frames import Frame
-from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.records import replace
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -26,22 +23,17 @@ _INFO: Final = "while tracing only, not at every call"
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
-    """Printing, logging and warnings: of values of tensors they show none; of all else, what holds for the trace.
-
-    Where only graphs (of a data set, say) call the function, it is traced with its decorator and without, and who has
-    written that has seen what is printed: mostly it is to show what shape and type an element has.
-    """
+    """Printing, logging and warnings: of values of tensors they show none; of all else, what holds for the trace."""
     told = (reason for _, reason in reasons(function) if reason.effect.kind == "print")
-    found = [reason for reason in told if not _is_of_traces(reason)]
-    covered = function.is_hybrid and function.facts.covered_by_hybrid_callers.value is Ternary.YES
-    level = Level.INFO if covered else None
-    for reason in found:
-        shown = _shows_tensor(function.project, reason, level)
-        yield hit(reason, Level.INFO, f"{describe(reason.effect)} {_INFO}") if shown is None else shown
+    for reason in told:
+        if not _is_of_traces(reason):
+            there = _shows_tensor(function.project, reason)
+            said = f"{describe(reason.effect)} {_INFO}" if there is None else f"{describe(there.effect)} {_SAID}"
+            yield hit(there or reason, None, said)
 
 
-def _shows_tensor(project: ProjectView, reason: Reason, level: Level | None) -> Hit | None:
-    """A hit where what is written may hold a symbolic tensor; none where it is the shape of one, or a constant.
+def _shows_tensor(project: ProjectView, reason: Reason) -> Reason | None:
+    """What is written that may hold a symbolic tensor; none where it is the shape of one, or a constant.
 
     One effect stands for all that a function writes in the same way: any of them may show a tensor.
     """
@@ -51,11 +43,8 @@ def _shows_tensor(project: ProjectView, reason: Reason, level: Level | None) -> 
             slots = [slot for call in calls_at(frame.code, effect.position) for slot in shown(call)]
             if any(speaks_of_traces(frame, slot, DEPTH) for slot in slots):
                 continue
-            symbolic = {tensor for slot in slots for tensor in _symbolic(project, frame, slot, DEPTH)}
-            if symbolic:
-                there = replace(reason, effect=effect)
-                known = symbolic <= _printed_by_graph(frame)  # who shows the same twice shows what tracing is
-                return hit(there, Level.INFO if known else level, f"{describe(effect)} {_SAID}")
+            if any(_is_symbolic(project, frame, slot, DEPTH) for slot in slots):
+                return replace(reason, effect=effect)
     return None
 
 
@@ -67,27 +56,14 @@ def _is_of_traces(reason: Reason) -> bool:
     return bool(calls) and all(any(speaks_of_traces(frame, s, DEPTH) for s in shown(call)) for call in calls)
 
 
-def _symbolic(project: ProjectView, frame: Frame, slot: int, depth: int) -> Iterator[int]:
-    """The symbolic tensors that a slot holds, or that a text in it was made of."""
+def _is_symbolic(project: ProjectView, frame: Frame, slot: int, depth: int) -> bool:
+    """Whether a slot holds a symbolic tensor, or a text that was made of one."""
     if slot < 0 or not depth:
-        return
-    index = index_of(frame.code)
+        return False
     if holds_plain_tensor(frame.vals[slot] or frozenset()) and project.symbolic.mask(frame, slot):
-        yield index.original(slot)
-    made = index.source(slot)
-    for part in parts(frame, made) if made is not None else ():
-        yield from _symbolic(project, frame, part, depth - 1)
-
-
-def _printed_by_graph(frame: Frame) -> set[int]:
-    """What the code itself gives to `tf.print`."""
-    index = index_of(frame.code)
-    return {
-        index.original(slot)
-        for call in index.of(ir.Call)
-        if any(isinstance(o, Lib) and o.name == "tf.print" for o in frame.vals[call.function] or ())
-        for slot in shown(call)
-    }
+        return True
+    made = index_of(frame.code).source(slot)
+    return made is not None and any(_is_symbolic(project, frame, part, depth - 1) for part in parts(frame, made))
 
 
 RULE = Rule(
@@ -98,12 +74,11 @@ RULE = Rule(
     summary="Printing, logging and warnings happen once per trace, not once per call.",
     details="""A traced function runs its Python code only while it is traced: `print`, `logging` and `warnings` speak
 once for each new graph, and show symbolic tensors instead of values. `tf.print` is part of the graph and
-speaks at every call. What shows no tensor (a constant, a shape, a Python value) is reported as information only: it is
-the usual way to see when tracing happens, and holds for the whole graph. So is what is printed in a function that only
-graphs call (one for `Dataset.map`, or a part of another hybrid function): without its decorator it would print the
-same, and what the same function gives to `tf.print` as well: that shows what tracing is. A message that speaks of
-tracing itself is not reported.""",
-    level=Level.WARNING,
+speaks at every call. The message says whether a symbolic tensor is shown in the place of a value; what shows none (a
+constant, a shape, a Python value) is the usual way to see when tracing happens. Published programs mostly mean it so,
+and who runs one sees it in the first line: it is information. A message that speaks of tracing itself is not
+reported.""",
+    level=Level.INFO,
     blocks=frozenset(),
     root=scan,
     bad=(

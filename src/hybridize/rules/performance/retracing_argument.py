@@ -20,6 +20,7 @@ from hybridize.tracing.comparing import compared
 from hybridize.tracing.each_call import new_each_call
 from hybridize.tracing.lifetimes import FEW, PAYS, lifetimes
 from hybridize.tracing.moving import moving
+from hybridize.tracing.parts import constants
 from hybridize.tracing.spans import values_of
 from hybridize.tracing.views import FunctionView
 from hybridize.tracing.writes import writes_of
@@ -284,7 +285,7 @@ def _changed(function: FunctionView) -> Iterator[Hit]:
                 continue
             seen.add((caller.code.path, pos))
             for obj in {o for value in args for o in value if isinstance(o, Container)}:
-                if _is_plain(obj) and _often(known.at(obj), caller, pos):
+                if _is_plain(obj) and _often(_moving(known.at(obj), caller), caller, pos):
                     said = f"a {obj.kind} of Python values that changes between calls: each content makes a new graph"
                     yield Hit(pos, said, path=caller.code.path)
 
@@ -296,9 +297,23 @@ def _is_plain(obj: Container) -> bool:
     return obj.kind in ("list", "dict") and bool(found) and all(isinstance(o, (Lit, Prim)) for o in found)
 
 
-def _often(writes: Collection[tuple[Frame, int]], caller: Frame, pos: int) -> bool:
-    """Whether what calls a function also changes what it passes: in the same loop, or several times."""
+def _moving(writes: Collection[tuple[Frame, int]], caller: Frame) -> set[int]:
+    """Where a caller changes a container; not where it gives a key the one constant that it ever gives it."""
     own = {at for frame, at in writes if frame is caller}
+    given: dict[object, set[object]] = {}
+    settled: dict[int, object] = {}
+    for at in own:
+        for item in index_of(caller.code).at(at):
+            keys = constants(caller, item.index) if isinstance(item, ir.SetItem) else None
+            if isinstance(item, ir.SetItem) and keys is not None and len(keys) == 1:
+                settled[at] = next(iter(keys))
+                value = constants(caller, item.value)
+                given.setdefault(settled[at], set()).update((item, at) if value is None else value)
+    return {at for at in own if at not in settled or len(given[settled[at]]) > 1}
+
+
+def _often(own: set[int], caller: Frame, pos: int) -> bool:
+    """Whether what calls a function also changes what it passes: in the same loop, or several times."""
     looped = index_of(caller.code).looped
     return len(own) > 1 or (pos in looped and bool(own & looped))
 
