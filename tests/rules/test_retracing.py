@@ -18,6 +18,8 @@ ds = tf.data.Dataset.range(100).map(lambda x: tf.cast(x, tf.float32))
 """
 STEP = "@tf.function{}\ndef step(x, *more):\n    v.assign_add(tf.reduce_sum(x))\n    return v * 2.0\n"
 
+STATED = "@tf.function\ndef step(x, state):\n    v.assign_add(tf.reduce_sum(x))\n    return v * 2.0\n"
+
 #: A program, and the findings about it.
 PROGRAMS = {
     "sizes that a loop counts": (STEP.format("") + "for n in range(1, 50):\n    step(tf.ones([n]))\n", {"HY106"}),
@@ -33,6 +35,25 @@ PROGRAMS = {
     "texts beside tensors, under relaxed shapes": (
         STEP.format("(reduce_retracing=True)") + "for line in open('x.txt'):\n    step(tf.ones([2]), line.strip())\n",
         {"HY101"},
+    ),
+    "a counter in a dictionary beside a variable": (
+        STATED + "state = {'w': v, 'n': 0}\nfor i in range(50):\n    step(v, state)\n    state['n'] += 1\n",
+        {"HY101"},
+    ),
+    "a counter that the object around it moves on": (
+        STATED
+        + "class Run:\n    def __init__(self):\n        self.state = {'w': v, 'n': 0}\n"
+        + "    def tick(self):\n        self.state['n'] += 1\n"
+        + "run = Run()\nfor i in range(50):\n    step(v, run.state)\n    run.tick()\n",
+        {"HY101"},
+    ),
+    "a number beside a variable that is set before the loop": (
+        STATED + "state = {'w': v, 'n': 0}\nstate['n'] += 1\nfor i in range(50):\n    step(v, state)\n",
+        set(),
+    ),
+    "a dictionary of tensors that are set anew": (
+        STATED + "state = {'w': tf.ones([2]), 'n': 0}\nfor i in range(50):\n    state['w'] = step(state['w'], state)\n",
+        set(),
     ),
     "rows that a condition chooses": (
         STEP.format("")

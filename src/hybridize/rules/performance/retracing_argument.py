@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from hybridize.domain.calls import BY_CODE, BY_PROGRAM
-from hybridize.domain.objects import NONE, Container, Inst, LibInst, Lit, Obj, Prim, Tup, Value
+from hybridize.domain.objects import BOTTOM, NONE, Container, Inst, LibInst, Lit, Obj, Prim, Tup, Value
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, Ternary, Told
 from hybridize.flow.frames import Frame
@@ -19,7 +19,7 @@ from hybridize.source import is_test_path
 from hybridize.tracing.comparing import compared
 from hybridize.tracing.each_call import new_each_call
 from hybridize.tracing.lifetimes import FEW, PAYS, lifetimes
-from hybridize.tracing.moving import moving
+from hybridize.tracing.moving import Moving, moving
 from hybridize.tracing.spans import values_of
 from hybridize.tracing.views import FunctionView
 from hybridize.tracing.writes import writes_of
@@ -275,8 +275,8 @@ def _is_by_value(obj: Inst) -> bool:
 
 
 def _changed(function: FunctionView) -> Iterator[Hit]:
-    """A list or dictionary of Python values that the program changes again and again, and passes at each call."""
-    known = writes_of(function.project)
+    """A list or dictionary whose Python values the program changes again and again, and that it passes at each call."""
+    known, answers = writes_of(function.project), moving(function.project)
     seen: set[tuple[str, int]] = set()
     for frame in function.frames:
         for caller, pos, args in frame.seen_calls():
@@ -284,9 +284,21 @@ def _changed(function: FunctionView) -> Iterator[Hit]:
                 continue
             seen.add((caller.code.path, pos))
             for obj in {o for value in args for o in value if isinstance(o, Container)}:
-                if _is_plain(obj) and _often(known.at(obj), caller, pos):
+                writes = known.at(obj)
+                if _is_plain(obj) and _often(writes, caller, pos):
                     said = f"a {obj.kind} of Python values that changes between calls: each content makes a new graph"
                     yield Hit(pos, said, path=caller.code.path)
+                elif writes and answers.is_repeated(caller, pos) and any(_counts(answers, *at) for at in writes):
+                    said = f"a {obj.kind} holds a Python number that changes between calls: each one makes a new graph"
+                    yield Hit(pos, said, path=caller.code.path)
+
+
+def _counts(answers: Moving, frame: Frame, pos: int) -> bool:
+    """Whether a place writes a Python number or text among what a container holds, again and again and another one."""
+    written = [i.value for i in index_of(frame.code).at(pos) if isinstance(i, ir.SetItem)]
+    plain = [slot for slot in written if _open(frame.vals[slot] or BOTTOM) and _is_python(frame.vals[slot] or BOTTOM)]
+    again = plain and not is_test_path(frame.code.path) and answers.is_repeated(frame, pos)
+    return bool(again) and any(answers.moves(frame, pos, slot) for slot in plain)
 
 
 def _is_plain(obj: Container) -> bool:
