@@ -55,6 +55,13 @@ PROGRAMS = {
         STATED + "state = {'w': tf.ones([2]), 'n': 0}\nfor i in range(50):\n    state['w'] = step(state['w'], state)\n",
         set(),
     ),
+    "a number that a property counts": (
+        STATED
+        + "class Rate:\n    def __init__(self):\n        self.n = 0\n    @property\n    def now(self):\n"
+        + "        return 1.0 / (1 + self.n)\n    def tick(self):\n        self.n += 1\n"
+        + "rate = Rate()\nfor i in range(50):\n    step(v, rate.now)\n    rate.tick()\n",
+        {"HY101"},
+    ),
     "rows that a condition chooses": (
         STEP.format("")
         + "for i in range(50):\n    x = tf.random.uniform([9])\n    step(tf.boolean_mask(x, x > 0.5))\n",
@@ -242,3 +249,33 @@ def test_a_number_that_picks_of_a_list_can_be_no_tensor(use: str, element: str, 
     (tmp_path / "main.py").write_text(PICKS.format(use=use, element=element))
     found = [f.severity.value for f in analyze([tmp_path], Config()).findings if f.code == "HY101"]
     assert found == [severity]
+
+
+STEP_OF_STATE = """\
+def step(x, {}):
+    for _ in range(20):
+        x = tf.sin(x) * 0.5 + x
+    return x
+
+
+"""
+#: A loop that passes Python numbers in a structure, and whether each call passes another one.
+STATES = {
+    "beside another dictionary": ("s", "s = {'o': {'n': 0, 'w': v}}", "step(v, s)\n    s['o']['n'] += 1", True),
+    "with two stars": ("**s", "s = {'n': 0, 'w': v}", "step(v, **s)\n    s['n'] += 1", True),
+    "made anew of the last": ("s", "s = {'n': 0, 'w': v}", "step(v, s)\n    s = {**s, 'n': s['n'] + 1}", True),
+    "made anew by `dict`": ("s", "s = {'n': 0, 'w': v}", "step(v, s)\n    s = dict(s, n=s['n'] + 1)", True),
+    "made for the call": ("s", "log = []", "log.append(step(v, {'n': len(log), 'w': v}))", True),
+    "made for the call of what stays": ("s", "n = len(open('x').read())", "step(v, {'n': n, 'w': v})", False),
+    "made for the call of tensors": ("s", "t = tf.ones([3])", "t = step(t, {'n': 3, 'w': t})", False),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_step_that_each_call_would_trace_stays_eager(name: str, tmp_path: Path) -> None:
+    more, before, turn, anew = STATES[name]
+    text = f"{HEAD}\n\n{STEP_OF_STATE.format(more)}{before}\nfor i in range(5000):\n    {turn}\n"
+    (tmp_path / "program.py").write_text(text)
+    report = next(f for f in analyze([tmp_path], Config()).functions if f.facts.qualname == "step")
+    assert ("HY101" in {status.code for status in report.statuses}) == anew
+    assert (report.decision.action.value == "convert_to_hybrid") != anew
