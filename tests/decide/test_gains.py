@@ -506,3 +506,36 @@ def test_a_file_that_does_not_parse_is_no_second_program(tmp_path: Path) -> None
         (tmp_path / "other.py").write_text(other)
         decided += [f.decision.action for f in analyze([tmp_path], Config()).functions]
     assert decided == [Action.CONVERT_TO_HYBRID, Action.KEEP]
+
+
+TRAINED = """
+import numpy as np
+import tensorflow as tf
+from tqdm import tqdm, trange
+import settings
+model = tf.keras.Sequential([tf.keras.layers.Input((8,)), tf.keras.layers.Dense(32), tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.Adam()
+x = np.random.rand({rows}, 8).astype("float32")
+y = np.random.rand({rows}, 1).astype("float32")
+data = tf.data.Dataset.from_tensor_slices((x, y)).batch(16)
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x) - y))
+    grads = tape.gradient(loss, model.trainable_variables)
+    opt.apply_gradients(zip(grads, model.trainable_variables))
+"""
+LOOPS = (
+    "for i, (a, b) in tqdm(enumerate(data)):\n    step(a, b)\n",
+    "for i, (a, b) in enumerate(tqdm(data, desc='x')):\n    step(a, b)\n",
+    "bar = tqdm(range(len(x) // 16))\nfor i in bar:\n    step(x[:16], y[:16])\n",
+    "for i in trange(len(x) // 16):\n    step(x[:16], y[:16])\n",
+    "for (a, b), i in tqdm(zip(data, range(10**6))):\n    step(a, b)\n",
+)
+
+
+@pytest.mark.parametrize("rows", [64, 16 * 5000])
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_loop_behind_a_progress_bar_is_as_long_as_what_it_goes_over(loop: str, rows: int, tmp_path: Path) -> None:
+    (tmp_path / "settings.py").write_text("other = 1\n")  # not a program of one file that shows its functions
+    expected = {"step"} if rows > 64 else set()
+    assert chosen(functions(tmp_path, TRAINED.format(rows=rows) + loop)) == expected

@@ -266,3 +266,30 @@ for _ in range(100):
         report = analyze([tmp_path], Config())
         assert {f.code for f in report.findings} == found
         assert bool(report.repairs) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "made", "kept"),
+    [
+        ("tf.train.AdamOptimizer(0.1)", "program", True),
+        ("tf.optimizers.Adam(0.1)", "program", False),
+        ("tf.compat.v1.train.AdamOptimizer(0.1)", "program", False),
+        ("tf.train.AdamOptimizer(0.1)", "called", True),
+        ("tf.train.AdamOptimizer(0.1)", "guarded", False),
+        ("tf.train.AdamOptimizer(0.1)", "tried", False),
+    ],
+)
+def test_a_program_that_needs_names_of_the_first_release_runs_on_it(
+    optimizer: str, made: str, kept: bool, tmp_path: Path
+) -> None:
+    """`tf.function` is in 1.14, too: that it stands beside says nothing."""
+    graph = "\n\n@tf.function\ndef other(x):\n    return tf.exp(x)\n\n\n"
+    function = f"\n\ndef make():\n    return {optimizer}\n\n\n"
+    more = {
+        "program": f"optimizer = {optimizer}\n",
+        "called": f"{function}optimizer = make()\n",
+        "guarded": f"{function}optimizer = make() if tf.__version__ < '2' else None\n",
+        "tried": f"{function}try:\n    optimizer = make()\nexcept AttributeError:\n    optimizer = None\n",
+    }
+    (tmp_path / "program.py").write_text(STEP + graph + more[made])
+    assert ("HY028" in step_of(tmp_path)) == kept

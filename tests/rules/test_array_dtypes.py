@@ -155,6 +155,7 @@ def test_float32_is_taken_to_suit_what_is_not_known(tmp_path: Path) -> None:
     ("body", "data"),
     [
         ("p -= y", "np.arange(3)"),
+        ("p = p + tf.reshape(tf.linspace(0.0, 2, 3) * y, [3, 1])", "np.arange(3)"),
         ("p = sum([p, y])", "np.ones((3, 1))"),
         ("p = tf.einsum('ij,kj->ik', p, y)", "np.ones((3, 1))"),
         ("p = p * tf.random.normal([3, 1], stddev=y)", "np.ones((3, 1))"),

@@ -18,6 +18,8 @@ ds = tf.data.Dataset.range(100).map(lambda x: tf.cast(x, tf.float32))
 """
 STEP = "@tf.function{}\ndef step(x, *more):\n    v.assign_add(tf.reduce_sum(x))\n    return v * 2.0\n"
 
+STATED = "@tf.function\ndef step(x, state):\n    v.assign_add(tf.reduce_sum(x))\n    return v * 2.0\n"
+
 #: A program, and the findings about it.
 PROGRAMS = {
     "sizes that a loop counts": (STEP.format("") + "for n in range(1, 50):\n    step(tf.ones([n]))\n", {"HY106"}),
@@ -32,6 +34,32 @@ PROGRAMS = {
     ),
     "texts beside tensors, under relaxed shapes": (
         STEP.format("(reduce_retracing=True)") + "for line in open('x.txt'):\n    step(tf.ones([2]), line.strip())\n",
+        {"HY101"},
+    ),
+    "a counter in a dictionary beside a variable": (
+        STATED + "state = {'w': v, 'n': 0}\nfor i in range(50):\n    step(v, state)\n    state['n'] += 1\n",
+        {"HY101"},
+    ),
+    "a counter that the object around it moves on": (
+        STATED
+        + "class Run:\n    def __init__(self):\n        self.state = {'w': v, 'n': 0}\n"
+        + "    def tick(self):\n        self.state['n'] += 1\n"
+        + "run = Run()\nfor i in range(50):\n    step(v, run.state)\n    run.tick()\n",
+        {"HY101"},
+    ),
+    "a number beside a variable that is set before the loop": (
+        STATED + "state = {'w': v, 'n': 0}\nstate['n'] += 1\nfor i in range(50):\n    step(v, state)\n",
+        set(),
+    ),
+    "a dictionary of tensors that are set anew": (
+        STATED + "state = {'w': tf.ones([2]), 'n': 0}\nfor i in range(50):\n    state['w'] = step(state['w'], state)\n",
+        set(),
+    ),
+    "a number that a property counts": (
+        STATED
+        + "class Rate:\n    def __init__(self):\n        self.n = 0\n    @property\n    def now(self):\n"
+        + "        return 1.0 / (1 + self.n)\n    def tick(self):\n        self.n += 1\n"
+        + "rate = Rate()\nfor i in range(50):\n    step(v, rate.now)\n    rate.tick()\n",
         {"HY101"},
     ),
     "rows that a condition chooses": (
@@ -221,3 +249,33 @@ def test_a_number_that_picks_of_a_list_can_be_no_tensor(use: str, element: str, 
     (tmp_path / "main.py").write_text(PICKS.format(use=use, element=element))
     found = [f.severity.value for f in analyze([tmp_path], Config()).findings if f.code == "HY101"]
     assert found == [severity]
+
+
+STEP_OF_STATE = """\
+def step(x, {}):
+    for _ in range(20):
+        x = tf.sin(x) * 0.5 + x
+    return x
+
+
+"""
+#: A loop that passes Python numbers in a structure, and whether each call passes another one.
+STATES = {
+    "beside another dictionary": ("s", "s = {'o': {'n': 0, 'w': v}}", "step(v, s)\n    s['o']['n'] += 1", True),
+    "with two stars": ("**s", "s = {'n': 0, 'w': v}", "step(v, **s)\n    s['n'] += 1", True),
+    "made anew of the last": ("s", "s = {'n': 0, 'w': v}", "step(v, s)\n    s = {**s, 'n': s['n'] + 1}", True),
+    "made anew by `dict`": ("s", "s = {'n': 0, 'w': v}", "step(v, s)\n    s = dict(s, n=s['n'] + 1)", True),
+    "made for the call": ("s", "log = []", "log.append(step(v, {'n': len(log), 'w': v}))", True),
+    "made for the call of what stays": ("s", "n = len(open('x').read())", "step(v, {'n': n, 'w': v})", False),
+    "made for the call of tensors": ("s", "t = tf.ones([3])", "t = step(t, {'n': 3, 'w': t})", False),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_step_that_each_call_would_trace_stays_eager(name: str, tmp_path: Path) -> None:
+    more, before, turn, anew = STATES[name]
+    text = f"{HEAD}\n\n{STEP_OF_STATE.format(more)}{before}\nfor i in range(5000):\n    {turn}\n"
+    (tmp_path / "program.py").write_text(text)
+    report = next(f for f in analyze([tmp_path], Config()).functions if f.facts.qualname == "step")
+    assert ("HY101" in {status.code for status in report.statuses}) == anew
+    assert (report.decision.action.value == "convert_to_hybrid") != anew

@@ -419,3 +419,21 @@ def test_every_environment_that_a_folder_offers_counts(tmp_path: Path) -> None:
     (tmp_path / "conda-cpu.yml").write_text("dependencies:\n  - pip:\n    - tensorflow==2.1.0\n", "utf-8")
     found = project_versions(tmp_path, None)
     assert (found.tensorflow, found.oldest, found.newest) == ((2, 11), (2, 1), (2, 11))
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "newest"),
+    [
+        ("requirements.txt", "tf-nightly-2.0-preview\n", OLDEST),
+        ("setup.py", "setup(install_requires=['tf-nightly-gpu-2.0-preview'])\n", OLDEST),
+        ("README.md", "Digits on tf2.0-preview (TensorFlow 2.0)\n", OLDEST),
+        ("README.md", "Needs TensorFlow 2.0 Alpha.\n", OLDEST),
+        ("README.md", "Needs TensorFlow 2.0.\n", NEWEST),
+        ("README.md", "Begun with TensorFlow 2.0 alpha, runs on TensorFlow 2.3.\n", NEWEST),
+    ],
+)
+def test_a_preview_of_the_second_release_is_none_that_came_after(
+    file: str, text: str, newest: tuple[int, int], tmp_path: Path
+) -> None:
+    (tmp_path / file).write_text(text)
+    assert project_versions(tmp_path, None).newest == newest

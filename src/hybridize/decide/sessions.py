@@ -3,8 +3,8 @@
 A release before 2.0 that the project may run on holds for all of it; a folder with requirements of its own may ask for
 one. Eager execution that some module switches off, or has a function switch off, is off for every module of the same
 process: for those that it imports, and those that import it, with all that they import. Where it is on, a session's
-graph is built by its file and what that calls. A module that needs at once what only TensorFlow 1 has runs on no other,
-and so do its programs.
+graph is built by its file and what that calls. A module that needs what only TensorFlow 1 has, itself or in a function
+that it calls under no condition, runs on no other, and so do its programs, whatever they share with TensorFlow 2.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from hybridize.closure import closure
+from hybridize.domain.identity import Value
 from hybridize.domain.objects import Bound, Lib, LibInst
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.library.dialect import PLACEHOLDERS, V1_SESSIONS, V1_SWITCHES
+from hybridize.library.index import canonical
 from hybridize.library.tensorflow.first_release import FIRST_ONLY
 from hybridize.program import ir
 from hybridize.program.build import ModuleSource, Program
-from hybridize.program.index import index_of
+from hybridize.program.index import index_of, instructions
+from hybridize.program.ir import Code, Instr
 from hybridize.program.lowering import walk_codes
 from hybridize.records import dataclass
 from hybridize.source import Roles
@@ -120,10 +123,13 @@ def _first(solution: Solution) -> dict[str, Evidence]:
     program = solution.program
     path_of = {id_: module.code.path for id_, module in program.modules.items()}
     needs: dict[str, Evidence] = {}
-    for code, frame in solution.world.module_frames.items():
-        said = _needs_first(frame)
-        if said is not None and code.path in path_of.values():
-            needs[code.path] = Evidence(said[0], code.path, said[1] >> 16)
+    paths = set(path_of.values())
+    for code, body in solution.world.module_frames.items():
+        for frame in closure([body], _surely_called) if code.path in paths else ():
+            said = _needs_first(frame)
+            if said is not None:
+                needs.setdefault(code.path, Evidence(said[0], frame.code.path, said[1] >> 16))
+                break
     if not needs:
         return {}
     imported = {id_: set(_imported(program, id_, module)) for id_, module in program.modules.items()}
@@ -140,21 +146,52 @@ def _first(solution: Solution) -> dict[str, Evidence]:
     return {path: said for path, said in files.items() if path not in others or path in needs}
 
 
+def _surely_called(frame: Frame) -> list[Frame]:
+    """What code calls under no condition, where it is no test that may expect what that raises."""
+    places = {instr.position for instr in _unconditional(frame.code) if isinstance(instr, ir.Call)}
+    return [callee for position, callee in frame.calls if position in places]
+
+
+def _unconditional(code: Code) -> Iterator[Instr]:
+    """What runs under no condition, but that loops have something to go through, or the module is the program."""
+    main = index_of(code).main_calls
+    blocks = [code.body]
+    for block in blocks:
+        for instr in block:
+            yield instr
+            if isinstance(instr, ir.Loop):
+                blocks += [instr.test, instr.body]
+            elif isinstance(instr, ir.If):
+                inner = list(instructions(instr.then))
+                blocks += [instr.then] if any(i.position in main for i in inner) else []
+                if any(isinstance(i, (ir.Return, ir.Raise)) for i in (*inner, *instructions(instr.orelse))):
+                    break
+
+
 def _needs_first(frame: Frame) -> tuple[str, int] | None:
-    """What a module uses under no condition that TensorFlow 2 has not, and where."""
-    for instr in frame.code.body:
+    """What code uses under no condition that TensorFlow 2 has not, and where."""
+    for instr in _unconditional(frame.code):
         if isinstance(instr, ir.Import) and f"{instr.name}.".startswith("tensorflow.contrib."):
             return f"its program imports `{instr.name}`, which only TensorFlow 1 has", instr.position
         if isinstance(instr, ir.ImportFrom) and f"{instr.module}.{instr.name}.".startswith("tensorflow.contrib."):
             return "its program imports `tensorflow.contrib`, which only TensorFlow 1 has", instr.position
-        if isinstance(instr, ir.Attr) and instr.name in FIRST_ONLY and _is_tensorflow(frame, instr.owner):
-            return f"its program uses `tf.{instr.name}`, which only TensorFlow 1 has", instr.position
+        if isinstance(instr, ir.Attr):
+            name = _only_first(frame.vals[instr.owner] or frozenset(), instr.name)
+            if name:
+                return f"its program uses `{name}`, which only TensorFlow 1 has", instr.position
     return None
 
 
-def _is_tensorflow(frame: Frame, slot: int) -> bool:
-    value = frame.vals[slot] or ()
-    return bool(value) and all(isinstance(o, Lib) and o.name == "tf" for o in value)
+def _only_first(owners: Value, member: str) -> str:
+    """The name of a member of TensorFlow, or of one of its modules, that no release of the second has there; or ""."""
+    if not owners or not all(isinstance(o, Lib) and o.name.count(".") < 2 for o in owners):
+        return ""
+    (owner, *others) = {o.name for o in owners if isinstance(o, Lib)}
+    root, _, module = owner.partition(".")
+    if others or root != "tf" or module == "compat":
+        return ""
+    inner = module and canonical(f"{owner}.{member}") == f"tf.compat.v1.{module}.{member}"
+    return f"{owner}.{member}" if inner or (not module and member in FIRST_ONLY) else ""
 
 
 def _runs_session(obj: object) -> bool:

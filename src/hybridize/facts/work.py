@@ -24,7 +24,6 @@ from hybridize.domain.objects import (
     Value,
 )
 from hybridize.domain.tensors import arrived
-from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.library.convert import SHAPE_KIND
 from hybridize.library.costs import BATCH, BATCHES, HELD, ITERATIONS
@@ -43,6 +42,8 @@ _MOST: Final = 1e6
 _STEPS: Final = 6
 #: What goes over something else, element by element.
 _AROUND: Final = frozenset(f"builtins.{name}" for name in ("enumerate", "zip", "reversed", "sorted"))
+#: What a progress bar keeps of what it goes over.
+_GOES_OVER: Final = "iterable"
 _DOING: Final = (Bound, Class, Func, Lib, LibInst)
 #: What may compute.
 Calculating: TypeAlias = ir.Call | ir.Computed | ir.Item
@@ -235,9 +236,13 @@ def turns_once(frame: Frame, loop: ir.Loop) -> bool:
 
 def _known_trips(frame: Frame, loop: ir.Loop) -> float:
     """How often a loop runs at most, without a guess: inf where that is not known."""
-    if not loop.is_for or loop.iterable < 0:
-        return inf
-    for obj in frame.vals[loop.iterable] or ():
+    return _known_length(frame, loop.iterable, _STEPS) if loop.is_for else inf
+
+
+def _known_length(frame: Frame, slot: int, steps: int) -> float:
+    """How many items an iterable has at most, also one that a progress bar or `enumerate` is around."""
+    is_around = False
+    for obj in frame.vals[slot] or () if slot >= 0 else ():
         if isinstance(obj, Tup):
             return float(len(obj.items))
         size = _size(obj) if isinstance(obj, Container) else None
@@ -245,12 +250,16 @@ def _known_trips(frame: Frame, loop: ir.Loop) -> float:
             return float(size)
         if isinstance(obj, Stream) and obj.count is not None:
             return float(obj.count)
-    made = definitions(frame.code).get(loop.iterable)
+        is_around = isinstance(obj, LibInst) and _GOES_OVER in obj.fields
+    made = index_of(frame.code).source(slot) if slot >= 0 and steps else None
     if not isinstance(made, ir.Call) or not made.arguments:
         return inf
-    ranges = any(isinstance(o, Lib) and o.name.endswith("range") for o in frame.vals[made.function] or ())
-    known = _range(frame, [arg for arg, starred in made.arguments if not starred]) if ranges else None
-    return known or inf
+    given = [arg for arg, starred in made.arguments if not starred]
+    names = {o.name for o in frame.vals[made.function] or () if isinstance(o, Lib)}
+    if any(name.endswith("range") for name in names):
+        return _range(frame, given) or inf
+    around = given if "builtins.zip" in names else given[:1] if is_around or names & _AROUND else []
+    return min((_known_length(frame, arg, steps - 1) for arg in around), default=inf)
 
 
 def _holds(frame: Frame, slot: int, steps: int) -> bool:

@@ -41,6 +41,12 @@ _COMPANION: Final = regex(
 #: `tensorflow-version: ["~=2.9.0", "2.10"]` of a matrix, `TF_VERSION=2.3`.
 _MATRIX: Final = regex(r"\b(?:tf|tensorflow)[-_]?versions?\b[\"']?\s*[:=]\s*(?P<list>[^\n]*\d\.\d[^\n]*)", re.I)
 _NUMBER: Final = regex(r"(?<![\w.])v?([12]\.\d+)(?:\.[\w*]+)?")
+#: The packages and names of what came before 2.0: no release after it, and not all that 2.0 has.
+PREVIEW: Final = regex(
+    r"(?<![\w./-])(?:tf|tensorflow)(?:[-_]nightly)?(?:[-_][cg]pu)?[-_ =v]{0,3}2\.0(?:\.0)?[-_. ]{0,2}"
+    r"(?P<stage>preview|alpha|beta|a\d|b\d|dev\d)",
+    re.I,
+)
 #: `2.*`: any release of a major version.
 _ANY: Final = regex(r"\d+(?:\.\*)")
 _LOCKED: Final = regex(rf'name = "{NAME}"\s*\nversion = "(?P<version>[\d.]+)', re.I)
@@ -124,6 +130,8 @@ def _lines(text: str) -> Iterator[Said]:
             allowed = _allowed(_LEADS.sub("", found["rest"]), number)
             if allowed is not None:
                 yield allowed
+        if "preview" in code and (preview := PREVIEW.search(code)) and preview["stage"].lower() == "preview":
+            yield Said(OLDEST, OLDEST, number)
 
 
 def _composed(text: str) -> str:

@@ -16,6 +16,7 @@ from hybridize.source.requirements import (
     NAME,
     NEWEST,
     OLDEST,
+    PREVIEW,
     Release,
     Said,
     installs,
@@ -440,7 +441,8 @@ def _read_from(root: Path, file: Path) -> Versions | None:
 
 
 def _told(folder: Path, places: list[Path]) -> Iterator[Said]:
-    """What texts for people say: one release where they install it (`==`), else the newest that they name, or newer.
+    """What texts for people say: one release where they install it (`==`), or it is a preview of 2.0, else the newest
+    that they name, or newer.
 
     Nothing where they say "or newer" of any.
     """
@@ -456,6 +458,8 @@ def _told(folder: Path, places: list[Path]) -> Iterator[Said]:
                 line = text.count("\n", 0, since.start()) + 1
                 yield Said(release_of(since["version"]), NEWEST, line, origin_of(folder, file), marked=True)
             continue
+        if not named and (preview := PREVIEW.search(text)):
+            yield Said(OLDEST, OLDEST, text.count("\n", 0, preview.start()) + 1, origin_of(folder, file))
         if not named:
             continue
         release, at = max(pinned or named, key=lambda pair: pair[0])

@@ -42,7 +42,7 @@ _HANDING_ON: Final = frozenset(
 )
 #: Operations that draw numbers.
 _DRAWS: Final = ("tf.random.", "tf.compat.v1.random", "keras.random.", "np.random.")
-_FOLLOWED: Final = BY_CODE - {How.HYBRID}
+_FOLLOWED: Final = BY_CODE - {How.HYBRID} | {How.PROPERTY}
 
 
 _NOWHERE: Final[frozenset[int]] = frozenset()
@@ -136,6 +136,8 @@ class Moving:
         if isinstance(made, ir.Load) and self.writes.late_cells(frame, made):
             return True
         if isinstance(made, ir.Attr) and any(isinstance(o, Inst) for o in frame.vals[made.owner] or ()):
+            if anew and depth and self._returned(frame, made, depth - 1, seen):
+                return True  # a property
             return self._own._slot(frame, around, (made.owner, False), depth, seen if self._own is self else set())
         if isinstance(made, ir.Iter) and not around.isdisjoint(index.loops.get(made.position, ())):
             if not _are_few(frame.vals[made.source] or ()):
@@ -168,7 +170,7 @@ class Moving:
                 return True
         return False
 
-    def _returned(self, frame: Frame, call: ir.Call, depth: int, seen: _Seen) -> bool:
+    def _returned(self, frame: Frame, call: ir.Call | ir.Attr, depth: int, seen: _Seen) -> bool:
         """Whether what a function of the project gives moves by itself, whatever it is given."""
         for callee in called_at(frame, call.position, _FOLLOWED):
             if not callee.code.name.startswith("__init__"):

@@ -141,8 +141,8 @@ def _linspace(a: Args) -> Shape:
 
 
 def _linspace_dtype(a: Args) -> str | None:
-    dtype = common([a.tensor("start"), a.tensor("stop")])
-    return dtype if dtype in ("float32", "float64") else None
+    dtype = a.tensor("start").dtype  # `stop` gives way, or the call raises; whole numbers become float64
+    return {"int32": "float64", "int64": "float64"}.get(dtype, dtype) if dtype is not None else None
 
 
 def _eye(a: Args) -> Shape:

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Final
 
+from hybridize.closure import closure
 from hybridize.domain.calls import BY_CODE, BY_PROGRAM
-from hybridize.domain.objects import NONE, Container, Inst, LibInst, Lit, Obj, Prim, Tup, Value
+from hybridize.domain.objects import BOTTOM, NONE, Container, Inst, LibInst, Lit, Obj, Prim, Tup, Value, lib
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, Ternary, Told
 from hybridize.flow.frames import Frame
@@ -19,7 +20,7 @@ from hybridize.source import is_test_path
 from hybridize.tracing.comparing import compared
 from hybridize.tracing.each_call import new_each_call
 from hybridize.tracing.lifetimes import FEW, PAYS, lifetimes
-from hybridize.tracing.moving import moving
+from hybridize.tracing.moving import Moving, moving
 from hybridize.tracing.parts import constants
 from hybridize.tracing.spans import values_of
 from hybridize.tracing.views import FunctionView
@@ -48,7 +49,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if function.is_hybrid:
             yield from changed or list(_new(function)) or list(_moved(function)) or _declared(function)
         else:
-            yield from changed or _moved(function)
+            yield from changed or list(_moved(function)) or _made_with(function)
     if function.is_hybrid and facts.retraces.value is Ternary.YES:
         cause = facts.retraces.evidence[-1] if facts.retraces.evidence else None
         path, line = (cause.path, cause.line) if cause is not None else (facts.path, facts.line)
@@ -276,18 +277,78 @@ def _is_by_value(obj: Inst) -> bool:
 
 
 def _changed(function: FunctionView) -> Iterator[Hit]:
-    """A list or dictionary of Python values that the program changes again and again, and passes at each call."""
-    known = writes_of(function.project)
+    """A list or dictionary whose Python values the program changes again and again, and that it passes at each call."""
+    known, answers = writes_of(function.project), moving(function.project)
     seen: set[tuple[str, int]] = set()
     for frame in function.frames:
         for caller, pos, args in frame.seen_calls():
             if (caller.code.path, pos) in seen:
                 continue
             seen.add((caller.code.path, pos))
-            for obj in {o for value in args for o in value if isinstance(o, Container)}:
-                if _is_plain(obj) and _often(_moving(known.at(obj), caller), caller, pos):
+            for obj in _held_by(caller, pos, args):
+                writes = _moving(known.at(obj), caller)
+                if _is_plain(obj) and _often(writes, caller, pos):
                     said = f"a {obj.kind} of Python values that changes between calls: each content makes a new graph"
                     yield Hit(pos, said, path=caller.code.path)
+                elif writes and answers.is_repeated(caller, pos) and any(_counts(answers, *at) for at in writes):
+                    said = f"a {obj.kind} holds a Python number that changes between calls: each one makes a new graph"
+                    yield Hit(pos, said, path=caller.code.path)
+
+
+def _held_by(caller: Frame, pos: int, args: list[Value]) -> Iterator[Container]:
+    """The lists and dictionaries that a call passes: themselves, in others, taken apart by stars."""
+    calls = index_of(caller.code).calls.get(pos, ())
+    starred = [slot for call in calls for name, slot in call.keywords if name is None]
+    starred += [slot for call in calls for slot, star in call.arguments if star]
+    given = [o for value in (*args, *(caller.vals[slot] or BOTTOM for slot in starred)) for o in value]
+    every = closure(
+        [o for o in given if isinstance(o, (Container, Tup))],
+        lambda obj: [o for value in parts(obj) for o in value if isinstance(o, (Container, Tup))],
+    )
+    yield from (obj for obj in every if isinstance(obj, Container))
+
+
+def _elements(caller: Frame, slot: int, depth: int = _DEPTH) -> Iterator[int]:
+    """The slots of what is in a dictionary, list or tuple that the caller makes."""
+    made = index_of(caller.code).source(slot) if depth else None
+    if isinstance(made, ir.Dict):
+        inner = [value for _, value in made.entries]
+    elif isinstance(made, (ir.List, ir.Tuple)):
+        inner = [each for each, starred in made.elements if not starred]
+    elif isinstance(made, ir.Call) and lib("builtins.dict").value == caller.vals[made.function]:
+        inner = [each for name, each in made.keywords if name is not None]
+    else:
+        inner = []
+    yield from inner
+    for each in [each for _, each in made.incoming] if isinstance(made, ir.Phi) else inner:
+        yield from _elements(caller, each, depth - 1)
+
+
+def _made_with(function: FunctionView) -> Iterator[Hit]:
+    """A list or dictionary that is made for each call, with another Python number among what it holds."""
+    answers = moving(function.project)
+    for caller, pos, frame in function.called_by(BY_PROGRAM):
+        args = frame.incoming.get((caller, pos))
+        if args is None or is_test_path(caller.code.path) or not answers.is_repeated(caller, pos):
+            continue
+        for index, value in enumerate(args):
+            holds = any(isinstance(o, Container) for o in value)
+            slot = answers.argument(caller, pos, frame, index) if holds else -1
+            for each in set(_elements(caller, slot)) if slot >= 0 else ():
+                held = caller.vals[each] or BOTTOM
+                if _is_python(held) and _open(held) and answers.moves(caller, pos, each):
+                    name = frame.code.params[index].name
+                    said = f"`{name}` holds {_open(held)}, made anew for each call: every new one is traced"
+                    yield Hit(pos, said, path=caller.code.path, about=name)
+                    return
+
+
+def _counts(answers: Moving, frame: Frame, pos: int) -> bool:
+    """Whether a place writes a Python number or text among what a container holds, again and again and another one."""
+    written = [i.value for i in index_of(frame.code).at(pos) if isinstance(i, ir.SetItem)]
+    plain = [slot for slot in written if _open(frame.vals[slot] or BOTTOM) and _is_python(frame.vals[slot] or BOTTOM)]
+    again = plain and not is_test_path(frame.code.path) and answers.is_repeated(frame, pos)
+    return bool(again) and any(answers.moves(frame, pos, slot) for slot in plain)
 
 
 def _is_plain(obj: Container) -> bool:
