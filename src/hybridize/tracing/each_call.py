@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterator
 from typing import Final
 
 from hybridize.closure import closure
-from hybridize.domain.objects import NONE, Container, Func, Inst, Lit, Obj, Tup, Value, Wrapper
+from hybridize.domain.objects import BOTTOM, NONE, Container, Func, Inst, Lit, Obj, Tup, Value, Wrapper, lib
+from hybridize.facts.guards import parts
 from hybridize.facts.origins import calls_at, definitions
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -18,6 +19,8 @@ from hybridize.tracing.views import FunctionView
 #: So many calls are enough to say that each traces anew.
 ENOUGH: Final = 3
 _DEPTH: Final = 3
+#: So deeply what a caller makes is looked into.
+_INSIDE: Final = 4
 
 
 def new_each_call(function: FunctionView) -> tuple[str, list[tuple[str, int]]] | None:
@@ -103,3 +106,32 @@ def _goes_through(caller: Frame, pos: int, value: Value) -> bool:
             if isinstance(made, ir.Iter):
                 return all(isinstance(o, (Tup, Container)) for o in caller.vals[made.source] or ())
     return False
+
+
+def held_by(caller: Frame, pos: int, args: list[Value]) -> Iterator[Container]:
+    """The lists and dictionaries that a call passes: themselves, in others, taken apart by stars."""
+    calls = index_of(caller.code).calls.get(pos, ())
+    starred = [slot for call in calls for name, slot in call.keywords if name is None]
+    starred += [slot for call in calls for slot, star in call.arguments if star]
+    given = [o for value in (*args, *(caller.vals[slot] or BOTTOM for slot in starred)) for o in value]
+    every = closure(
+        [o for o in given if isinstance(o, (Container, Tup))],
+        lambda obj: [o for value in parts(obj) for o in value if isinstance(o, (Container, Tup))],
+    )
+    yield from (obj for obj in every if isinstance(obj, Container))
+
+
+def elements(caller: Frame, slot: int, depth: int = _INSIDE) -> Iterator[int]:
+    """The slots of what is in a dictionary, list or tuple that the caller makes."""
+    made = index_of(caller.code).source(slot) if depth else None
+    if isinstance(made, ir.Dict):
+        inner = [value for _, value in made.entries]
+    elif isinstance(made, (ir.List, ir.Tuple)):
+        inner = [each for each, starred in made.elements if not starred]
+    elif isinstance(made, ir.Call) and lib("builtins.dict").value == caller.vals[made.function]:
+        inner = [each for name, each in made.keywords if name is not None]
+    else:
+        inner = []
+    yield from inner
+    for each in [each for _, each in made.incoming] if isinstance(made, ir.Phi) else inner:
+        yield from elements(caller, each, depth - 1)

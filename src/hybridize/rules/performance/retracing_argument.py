@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Final
 
-from hybridize.closure import closure
 from hybridize.domain.calls import BY_CODE, BY_PROGRAM
-from hybridize.domain.objects import BOTTOM, NONE, Container, Inst, LibInst, Lit, Obj, Prim, Tup, Value, lib
+from hybridize.domain.objects import BOTTOM, NONE, Container, Inst, LibInst, Lit, Obj, Prim, Tup, Value
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, Ternary, Told
 from hybridize.flow.frames import Frame
@@ -18,7 +17,7 @@ from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source import is_test_path
 from hybridize.tracing.comparing import compared
-from hybridize.tracing.each_call import new_each_call
+from hybridize.tracing.each_call import elements, held_by, new_each_call
 from hybridize.tracing.lifetimes import FEW, PAYS, lifetimes
 from hybridize.tracing.moving import Moving, moving
 from hybridize.tracing.parts import constants
@@ -285,43 +284,14 @@ def _changed(function: FunctionView) -> Iterator[Hit]:
             if (caller.code.path, pos) in seen:
                 continue
             seen.add((caller.code.path, pos))
-            for obj in _held_by(caller, pos, args):
-                writes = _moving(known.at(obj), caller)
-                if _is_plain(obj) and _often(writes, caller, pos):
+            for obj in held_by(caller, pos, args):
+                writes = known.at(obj)
+                if _is_plain(obj) and _often(_moving(writes, caller), caller, pos):
                     said = f"a {obj.kind} of Python values that changes between calls: each content makes a new graph"
                     yield Hit(pos, said, path=caller.code.path)
                 elif writes and answers.is_repeated(caller, pos) and any(_counts(answers, *at) for at in writes):
                     said = f"a {obj.kind} holds a Python number that changes between calls: each one makes a new graph"
                     yield Hit(pos, said, path=caller.code.path)
-
-
-def _held_by(caller: Frame, pos: int, args: list[Value]) -> Iterator[Container]:
-    """The lists and dictionaries that a call passes: themselves, in others, taken apart by stars."""
-    calls = index_of(caller.code).calls.get(pos, ())
-    starred = [slot for call in calls for name, slot in call.keywords if name is None]
-    starred += [slot for call in calls for slot, star in call.arguments if star]
-    given = [o for value in (*args, *(caller.vals[slot] or BOTTOM for slot in starred)) for o in value]
-    every = closure(
-        [o for o in given if isinstance(o, (Container, Tup))],
-        lambda obj: [o for value in parts(obj) for o in value if isinstance(o, (Container, Tup))],
-    )
-    yield from (obj for obj in every if isinstance(obj, Container))
-
-
-def _elements(caller: Frame, slot: int, depth: int = _DEPTH) -> Iterator[int]:
-    """The slots of what is in a dictionary, list or tuple that the caller makes."""
-    made = index_of(caller.code).source(slot) if depth else None
-    if isinstance(made, ir.Dict):
-        inner = [value for _, value in made.entries]
-    elif isinstance(made, (ir.List, ir.Tuple)):
-        inner = [each for each, starred in made.elements if not starred]
-    elif isinstance(made, ir.Call) and lib("builtins.dict").value == caller.vals[made.function]:
-        inner = [each for name, each in made.keywords if name is not None]
-    else:
-        inner = []
-    yield from inner
-    for each in [each for _, each in made.incoming] if isinstance(made, ir.Phi) else inner:
-        yield from _elements(caller, each, depth - 1)
 
 
 def _made_with(function: FunctionView) -> Iterator[Hit]:
@@ -334,7 +304,7 @@ def _made_with(function: FunctionView) -> Iterator[Hit]:
         for index, value in enumerate(args):
             holds = any(isinstance(o, Container) for o in value)
             slot = answers.argument(caller, pos, frame, index) if holds else -1
-            for each in set(_elements(caller, slot)) if slot >= 0 else ():
+            for each in set(elements(caller, slot)) if slot >= 0 else ():
                 held = caller.vals[each] or BOTTOM
                 if _is_python(held) and _open(held) and answers.moves(caller, pos, each):
                     name = frame.code.params[index].name
