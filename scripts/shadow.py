@@ -73,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--path", action="append", help="what is analyzed, from the folder; repeatable")
     command.add_argument("--import-from", action="append", default=[], help="for PYTHONPATH, from the folder")
     command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="in the environment")
+    command.add_argument("--shim", type=Path, help="a file that is run first, to stand in for data")
     command.add_argument("--keep", type=int, default=2, help="calls of each signature that are compared")
     command.add_argument("--budget", type=float, default=120, help="CPU seconds after which no test is begun")
     command.add_argument("--timeout", type=float, default=300, help="for the whole run")
@@ -128,7 +129,7 @@ def watch(folder: Path, paths: Sequence[str], target: Target, args: Any) -> tupl
         own=(str(folder),),
         environment=variables,
         timeout=args.timeout,
-        seed=0,
+        shim=args.shim,
     )
     with open(f"{args.out}.log", "wb") as log:
         ended = launch(run, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
@@ -139,7 +140,8 @@ def observed(verdict: Verdict) -> Row:
     """What was seen of a function, with enough of both sides to judge it."""
     facts = verdict.function.facts
     said = SAID.get(verdict.kind, verdict.kind)
-    if said == "same" and not verdict.compared:
+    ended = verdict.error is not None and verdict.error["type"] in ("Ended", "TooLong", "TookTooLong")
+    if ended or (said == "same" and not verdict.compared):
         said = "not compared"
     return {
         "path": facts.path,
@@ -182,7 +184,7 @@ def _decided(function: Mapping[str, Any]) -> Row:
 
 def joined(data: Mapping[str, Any], label: str) -> Iterator[Row]:
     """The functions of a run, with what was decided of them."""
-    modes = data["verdicts"][label]
+    modes = data.get("verdicts", {}).get(label, {"default": {}})
     for row in data["functions"]:
         key = f"{row['path']}:{row['line']}"
         if key in modes["default"]:
@@ -190,15 +192,15 @@ def joined(data: Mapping[str, Any], label: str) -> Iterator[Row]:
 
 
 def verdict_of(row: Mapping[str, Any]) -> str:
-    """What is decided of a function, in one of five words."""
+    """What is decided of a function: hazards and effects have one `refused`, all else leaves a candidate as it is."""
     if row["default"]["action"] == "convert_to_hybrid":
         return "converted by default"
     if row["all_safe"]["action"] == "convert_to_hybrid":
         return "converted by `--all-safe`"
     if not row["all_safe"]["candidate"]:
         return "no candidate"
-    refused = any(told.startswith("HY") and told[2] in "1234567" for told in row["all_safe"]["codes"])
-    return "refused" if refused or set(row["all_safe"]["codes"]) & {"HY001", "HY003", "HY004", "HY005"} else "kept"
+    refused = any(code == "HY003" or code[2] in "1234567" for code in row["all_safe"]["codes"])
+    return "refused" if refused else "kept"
 
 
 def markdown(rows: Sequence[Row]) -> list[str]:
@@ -223,7 +225,7 @@ def reasons(rows: Sequence[Row]) -> list[str]:
     same: defaultdict[str, list[Row]] = defaultdict(list)
     alone: Counter[str] = Counter()
     for row in rows:
-        if verdict_of(row) in ("refused", "no candidate"):
+        if verdict_of(row) == "refused":
             for code in row["all_safe"]["codes"]:
                 kind = differ if row["said"] == "differs" else same if is_repeated(row) else None
                 if kind is not None:
