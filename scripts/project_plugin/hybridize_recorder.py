@@ -12,8 +12,8 @@ import json
 import os
 import signal
 import sys
-import time
 import weakref
+from time import perf_counter, process_time  # now: `time` itself may be watched later
 
 import pytest
 
@@ -63,7 +63,7 @@ class Recorder:
     def timed(self, function):
         """Note a call of a graph, and the CPU seconds of one that traces: of the outermost, within which others are."""
         count = getattr(function, "experimental_get_tracing_count", int)
-        before, began = count(), time.process_time()
+        before, began = count(), process_time()
         self.traced["calls"] += 1
         self.traced["objects"] += function not in self.known
         self.known.add(function)
@@ -75,7 +75,7 @@ class Recorder:
             traces = count() - before
             self.traced["traces"] += traces
             if traces and not self.depth:
-                self.traced["seconds"] += time.process_time() - began
+                self.traced["seconds"] += process_time() - began
 
     def pytest_collectreport(self, report):
         if report.failed:
@@ -90,15 +90,15 @@ class Recorder:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item, nextitem):
-        self.began = time.process_time() if self.began is None else self.began
+        self.began = process_time() if self.began is None else self.began
         self.write(start=item.nodeid)
         self.watch()
         self.graphs.clear()
         self.traced = _nothing_traced()
-        clocks = time.perf_counter(), time.process_time()
+        clocks = perf_counter(), process_time()
         self.items = {"outcome": "passed"}
         yield
-        ended = time.perf_counter(), time.process_time()
+        ended = perf_counter(), process_time()
         self.write(
             id=item.nodeid,
             seconds=ended[0] - clocks[0],

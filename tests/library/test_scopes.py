@@ -11,6 +11,7 @@ from hybridize.config import Config
 
 _PROGRAM = """\
 import tensorflow as tf
+from tensorflow.python.framework import ops
 
 
 class Part(tf.Module):
@@ -27,6 +28,7 @@ SCOPES = {
     'tf.name_scope("a")': "str",
     'tf.compat.v1.name_scope("a")': "str",
     'tf.keras.backend.name_scope("a")': "str",
+    'ops.name_scope("a")': "str",
     'tf.device("/cpu:0")': None,
     "tf.control_dependencies([])": None,
     "tf.init_scope()": None,

@@ -20,6 +20,7 @@ from hybridize.facts.extents import Extents
 from hybridize.facts.foreign import Foreign
 from hybridize.facts.guards import SET_UP, guarded, is_cached, may_hold_tensor, regions, set_up_once, stored
 from hybridize.facts.judging import judged
+from hybridize.facts.last_words import is_last_word
 from hybridize.facts.latent import hands_generator, hands_out, is_hosted, is_latent
 from hybridize.facts.lifted import lifted
 from hybridize.facts.model import Evidence, Fact
@@ -143,6 +144,8 @@ class SideEffects:
     def _add(self, gathered: Summary, frame: Frame, effect: Effect) -> None:
         origin: frozenset[Root] = frozenset()
         if (effect.kind not in TOLD and effect.kind not in OPAQUE) or is_hosted(frame, effect.position):
+            return
+        if is_last_word(frame, effect):
             return
         if effect.kind in CHANGES and isinstance(effect.target, _VALUES):
             known_origin = self._origin(frame, effect)

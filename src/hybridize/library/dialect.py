@@ -78,7 +78,9 @@ NUMBERS_ONLY: Final = frozenset(
 #: Those of which that holds for the sizes in a shape: an empty dict is a shape of its own.
 SHAPES_ONLY: Final = NUMBERS_ONLY | {"tf.zeros", "tf.ones"}
 #: What opens a scope of names.
-NAME_SCOPES: Final = frozenset({"tf.name_scope", "tf.compat.v1.name_scope", "keras.backend.name_scope"})
+NAME_SCOPES: Final = frozenset(
+    {"tf.name_scope", "tf.compat.v1.name_scope", "keras.backend.name_scope", "tf.python.framework.ops.name_scope"}
+)
 #: Functions that run one of those that they are given; a graph has all of them.
 CHOOSING: Final = frozenset({"tf.cond", "tf.case", "tf.switch_case", "keras.ops.cond"})
 #: Functions that Python runs with one that they are given, over the leaves of structures.

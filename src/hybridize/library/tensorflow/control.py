@@ -331,6 +331,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.init_scope": Spec(_scope),
     "tf.device": Spec(_scope),
     "tf.name_scope": Spec(_scope),
+    "tf.python.framework.ops.name_scope": Spec(_named_object("tf.name_scope")),  # public under no name
     "tf.control_dependencies": Spec(_scope),
     "tf.summary.record_if": Spec(_record_if),
     "tf.distribute.get_strategy": Spec(_named_object("tf.distribute.Strategy")),

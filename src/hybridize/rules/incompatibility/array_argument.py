@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final, TypeGuard
 
-from hybridize.domain.objects import Container, Lib, Tensor, Tup, Value
+from hybridize.domain.objects import Container, Lib, Lit, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -32,11 +32,15 @@ ATTRIBUTES: Final = frozenset(
 _CONVERTING: Final = frozenset({"tf.convert_to_tensor", "tf.constant", "tf.identity"})
 #: What makes a variable of an array: as good for who takes gradients, if a tape is told to watch the tensor that comes.
 _WATCHABLE: Final = "tf.Variable"
-#: Functions that ask for the class of what they are given, and one that a tensor has not.
-_ASKING: Final = frozenset({"builtins.isinstance", "tf.is_tensor", "builtins.round"})
+#: Functions of Python that a tensor does not know.
+_UNKNOWN: Final = frozenset({"builtins.round", "builtins.divmod"})
+#: Functions that look for an attribute of what they are given.
+_LOOKS: Final = frozenset({"builtins.getattr", "builtins.hasattr"})
+#: Functions that ask for the class of what they are given, and those.
+_ASKING: Final = frozenset({"builtins.isinstance", "tf.is_tensor"}) | _UNKNOWN | _LOOKS
 
 
-def _array(view: FrameView, slot: int) -> int:
+def array_mask(view: FrameView, slot: int) -> int:
     """The mask of a slot that holds an array of which tracing makes a tensor."""
     if any(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(slot)) and not _read(view, slot):
         return view.symbolic(slot)
@@ -51,7 +55,7 @@ def _read(view: FrameView, slot: int) -> bool:
 
 def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
     """An attribute or method that arrays have and tensors have not."""
-    needs = _array(view, instr.owner)
+    needs = array_mask(view, instr.owner)
     if needs:
         always = runs_always(view.frame, instr.position) and _is_given(view, instr.owner)
         said = f"uses `.{instr.name}` of an array that becomes a tensor"
@@ -70,7 +74,7 @@ def item(view: FrameView, instr: ir.Item) -> Iterator[Hit]:
     """An array indexed by a list or by another array."""
     index = view.value(instr.index)
     if any(isinstance(o, Container) or (isinstance(o, Tensor) and _gathers(o)) for o in index):
-        needs = _array(view, instr.source)
+        needs = array_mask(view, instr.source)
         if needs:
             yield Hit(instr.position, "indexes an array that becomes a tensor by a list of places", needs)
 
@@ -81,7 +85,7 @@ def _gathers(index: Tensor) -> bool:
 
 def store(view: FrameView, instr: ir.SetItem) -> Iterator[Hit]:
     """`array[i] = v`."""
-    needs = _array(view, instr.owner)
+    needs = array_mask(view, instr.owner)
     if needs:
         yield Hit(instr.position, "writes an element of an array that becomes a tensor", needs)
     elif any(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(instr.owner)):
@@ -94,7 +98,7 @@ def product(view: FrameView, instr: ir.Binary) -> Iterator[Hit]:
     """`vector @ vector`: TensorFlow multiplies matrices alone."""
     for slot in (instr.left, instr.right):
         ranks = [o.shape for o in view.value(slot) if isinstance(o, Tensor) and o.kind == NDARRAY]
-        needs = _array(view, slot) if any(shape is not None and len(shape) < 2 for shape in ranks) else 0
+        needs = array_mask(view, slot) if any(shape is not None and len(shape) < 2 for shape in ranks) else 0
         if needs:
             yield Hit(instr.position, "multiplies with `@` an array of one dimension that becomes a tensor", needs)
             return
@@ -103,10 +107,18 @@ def product(view: FrameView, instr: ir.Binary) -> Iterator[Hit]:
 def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """`isinstance(array, np.ndarray)`, or a function that is chosen by that."""
     names = view.names(instr.function)
-    if "builtins.round" in names:
-        needs = _array(view, argument(instr, 0))
+    for name in _UNKNOWN.intersection(names):
+        needs = array_mask(view, argument(instr, 0))
         if needs:
-            yield Hit(instr.position, "rounds with `round` an array that becomes a tensor", needs)
+            yield Hit(instr.position, f"gives `{name[9:]}` an array that becomes a tensor", needs)
+        return
+    if not _LOOKS.isdisjoint(names):
+        looked = (o.const for o in view.value(argument(instr, 1)) if isinstance(o, Lit))
+        asked = next((const for const in looked if const in ATTRIBUTES), None)
+        needs = array_mask(view, argument(instr, 0)) if asked is not None else 0
+        if needs:
+            said = f"looks for `{asked}` in an array that becomes a tensor"
+            yield Hit(instr.position, said, needs, outcome=Outcome.DIFFERS)
         return
     if "builtins.isinstance" in names:
         kinds = kinds_of(view.value(argument(instr, 1)))
@@ -123,7 +135,7 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
 
 def _asked(view: FrameView, instr: ir.Call, slot: int, kinds: list[str]) -> Iterator[Hit]:
     """A question whether something is of some classes, where it is an array."""
-    needs = _array(view, slot)
+    needs = array_mask(view, slot)
     if not needs or not kinds:
         return
     arrays = [o for o in view.value(slot) if isinstance(o, Tensor) and o.kind == NDARRAY]
@@ -244,7 +256,8 @@ RULE = Rule(
     details="""Every array, and every NumPy scalar, among the arguments of a traced function becomes a tensor. Its
 methods (`a.mean()`, `a.reshape(-1)`, `a.T`, `a.size`), item assignment and indexing by a list of places then raise,
 and `isinstance(a, np.ndarray)` takes the other way. Use TensorFlow's functions, or convert the argument at the
-call. Shapes, dtypes, slices and operators are the same for both, but for `@`, which asks for matrices.""",
+call. Slices and operators are the same for both, but for `@`, which asks for matrices; so is most of what
+is done with shapes and dtypes (`HY380`).""",
     level=Level.INFO,
     triggers={
         ir.Attr: attributes(attribute, ATTRIBUTES),

@@ -17,6 +17,7 @@ from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import NO_SLOT
 from hybridize.program.operands import arguments, operands
+from hybridize.rules.incompatibility import array_parts
 from hybridize.rules.incompatibility.array_argument import ATTRIBUTES, kinds_of, only_converts
 from hybridize.rules.incompatibility.eager_question import tells
 from hybridize.rules.incompatibility.host_function import on_host
@@ -115,6 +116,7 @@ def _is_shown_other(view: FrameView, made: ir.Refine) -> bool:
 
 def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A call that an array would break once it is a tensor."""
+    yield from _of_dtype(view, instr, array_parts.given(view, instr))
     names = view.names(instr.function)
     for name in names:
         if on_host(name):
@@ -132,6 +134,14 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         return
     if _is_foreign(view, instr):
         yield from _given(view, instr, f"gives {_MAY_BE_ARRAY}, to code that is not known")
+
+
+def _of_dtype(view: FrameView, instr: ir.Instr, asked: Iterator[array_parts.Asked]) -> Iterator[Hit]:
+    """What only the dtype of an array answers."""
+    for slot, said, outcome in asked:
+        needs = _derived(view, slot) if any(isinstance(o, Unknown) for o in view.value(slot)) else 0
+        if needs:
+            yield Hit(instr.position, f"{said} {_MAY_BE_ARRAY} and becomes a tensor", needs, outcome=outcome)
 
 
 def _given(view: FrameView, instr: ir.Call, said: str) -> Iterator[Hit]:
@@ -221,7 +231,9 @@ def _is_foreign(view: FrameView, call: ir.Call) -> bool:
 
 def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
     """`x.mean()`, `x.T`, `x[0].item()`, `x.numpy()` of what may be an array or a part of one, or an eager tensor."""
-    if not any(isinstance(o, Unknown) for o in view.value(instr.owner)) and instr.name not in _EAGER:
+    yield from _of_dtype(view, instr, array_parts.read(view, instr))
+    known = not any(isinstance(o, Unknown) for o in view.value(instr.owner))
+    if instr.name not in _EAGER and (known or instr.name not in ATTRIBUTES):
         return
     needs = _derived(view, instr.owner)
     if needs:
@@ -297,7 +309,7 @@ def _takes(function: FunctionView, needs: int) -> bool:
     )
 
 
-_CALLED: Final = _QUESTIONS | _LOOKS | _ITERATE | _ITERATE_ONE | {"builtins.type"}
+_CALLED: Final = _QUESTIONS | _LOOKS | _ITERATE | _ITERATE_ONE | array_parts.ANSWERED | {"builtins.type"}
 
 
 def _called(_: ProjectView, value: Value) -> bool:
@@ -321,7 +333,7 @@ type hint (`tf.Tensor`, `float`), a call that passes it, or `tf.convert_to_tenso
     level=None,
     triggers={
         ir.Call: Where(call, names=lambda name: on_host(name) or name in _CALLED, values=_called),
-        ir.Attr: attributes(attribute, ATTRIBUTES | _EAGER),
+        ir.Attr: attributes(attribute, ATTRIBUTES | array_parts.ATTRIBUTES | _EAGER),
         ir.Loop: loop,
         ir.Unpack: unpack,
     },

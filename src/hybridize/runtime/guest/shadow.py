@@ -47,6 +47,7 @@ class Watcher:
         self._is_own = Own(job["own"])
         self._identity = {n for n, f in enumerate(job["functions"]) if f.get("identity")}
         self._reverse = {n for n, f in enumerate(job["functions"]) if f.get("reverse")}
+        self._apart = {n for n, f in enumerate(job["functions"]) if f.get("apart")}  # compared, and converted nowhere
         self._max_calls = int(options.get("max_calls", 3))
         self._full = bool(options.get("full"))
         self._call_seconds = options.get("call_seconds", 60.0)
@@ -133,7 +134,7 @@ class Watcher:
         if self._tracing:  # eager code that a graph calls
             for outer in self._tracing:
                 outer.callees.add(record.number)
-            return (call.reference() if record.bad else call.candidate())(*args, **keywords)
+            return (call.reference() if self._stays(record) else call.candidate())(*args, **keywords)
         reason = self._against()
         if record.bad or (record.retraces and record.traces > 8) or reason:
             if reason:
@@ -172,7 +173,7 @@ class Watcher:
         if due:
             return self._compare(call, bound, parts, key)
         eager, graph = len(record.eager_times), len(record.graph_times)
-        if record.singles or (record.verdict is None and record.skipped):
+        if record.singles or (record.verdict is None and record.skipped) or record.number in self._apart:
             return call.reference()(*call.arguments[0], **call.arguments[1])
         if eager <= graph and eager < TIMED + self._max_calls and key in subject.known:
             started = perf_counter()
@@ -247,7 +248,7 @@ class Watcher:
             outer.callees.add(record.number)
         if record.reverse:
             return call.reference()(*args, **keywords)
-        if record.bad:
+        if self._stays(record):
             return self._inlined(call)
         if self._tracing:
             return call.candidate()(*args, **keywords)
@@ -257,6 +258,10 @@ class Watcher:
             value = self._inlined(call)
             record.differ("raised", [], problem)
             return value
+
+    def _stays(self, record: Record) -> bool:
+        """Whether a function is to others what it is without the conversion."""
+        return record.bad or record.number in self._apart
 
     def _inlined(self, call: Call) -> Any:
         """The plain function as part of the graph that is being traced, converted by AutoGraph if the rest is."""
