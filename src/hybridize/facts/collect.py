@@ -80,10 +80,7 @@ class Collector:
         )
         if tensor.value is Ternary.YES and computation.value is not Ternary.YES and made_hybrid is None:
             tensor = parameters.only_arrays(computation.value) or tensor
-        updates = self.computation.updates(frames) if tensor.value is Ternary.NO else Fact(Ternary.NO)
-        on_state = tensor.value is Ternary.NO and not (made_hybrid or updates.value is Ternary.YES)
-        reads = self.computation.reads(frames) if on_state else Fact(Ternary.NO)
-        makes = on_state and options.assumes and reads.value is not Ternary.YES
+        updates, reads, makes = self._on_state(frames, hybrid=made_hybrid is not None, asked=tensor.value is Ternary.NO)
         return FunctionFacts(
             id=identity(module, code),
             path=code.path,
@@ -106,7 +103,7 @@ class Collector:
             retraces=parameters.retracing_fact(made_hybrid),
             updates_variables=updates,
             reads_variables=reads,
-            makes_tensors=self.computation.makes(frames) if makes else Fact(Ternary.NO),
+            makes_tensors=makes,
             tracing_effects=harmful if frames and harmful != effects else None,
             hazards=hazards(code) + (self._dependants(code, frames) if made_hybrid else ()),
             assumptions=tuple(parameters.assumptions + assumed + guessed + vouched)
@@ -116,6 +113,17 @@ class Collector:
             unfollowed=tuple(each for each in assumed if each.told not in (Told.BY_USE, Told.LEFT)),
             gives_tensors=options.follow_type_hints and self._gives_tensors(code, frames),
         )
+
+    def _on_state(self, frames: list[Frame], *, hybrid: bool, asked: bool) -> tuple[Fact, Fact, Fact]:
+        """Whether a call changes variables, computes with some, or makes tensors of its own: each if none before does."""
+        no = Fact(Ternary.NO)
+        updates = self.computation.updates(frames) if asked else no
+        if not asked or hybrid or updates.value is Ternary.YES:
+            return updates, no, no
+        reads = self.computation.reads(frames)
+        if not self.options.assumes or reads.value is Ternary.YES:
+            return updates, reads, no
+        return updates, reads, self.computation.makes(frames)
 
     def _gives_tensors(self, code: Code, frames: list[Frame]) -> bool:
         func = frames[0].func if frames else None
