@@ -115,7 +115,7 @@ class Collector:
         )
 
     def _on_state(self, frames: list[Frame], *, hybrid: bool, asked: bool) -> tuple[Fact, Fact, Fact]:
-        """Whether a call changes variables, computes with some, or makes tensors of its own: each if none before does."""
+        """Whether a call changes variables, computes with some, or makes tensors: each if none before does."""
         no = Fact(Ternary.NO)
         updates = self.computation.updates(frames) if asked else no
         if not asked or hybrid or updates.value is Ternary.YES:
