@@ -28,13 +28,15 @@ _ORDERS: Final = frozenset({"<", "<=", ">", ">="})
 ANSWERED: Final = frozenset({"builtins.isinstance", "builtins.str", "builtins.repr", "builtins.format"})
 #: What an array's dtype is not, or is, as NumPy sees it: Python's numbers have 64 bits there, and 32 in TensorFlow.
 _NUMBERS: Final = frozenset({"builtins.int", "builtins.float"})
+#: What makes an array of another dtype.
+_CAST: Final = "tensor.ndarray.astype"
 #: The slot of what the dtype (or shape) is of, what is done with it, what comes of that.
 Asked: TypeAlias = "tuple[int, str, Outcome]"
 
 
 def of_numpy(name: str) -> bool:
     """Whether a function takes NumPy's dtypes, and none of TensorFlow's."""
-    return name.startswith("np.") or name.endswith(".astype")
+    return name.startswith("np.") or name == _CAST
 
 
 def _owner(view: FrameView, slot: int, part: str = "dtype") -> int:
