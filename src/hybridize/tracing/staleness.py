@@ -5,9 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from hybridize.domain.objects import NONE, Cell, Class, Container, Inst, LibInst, Mod, Obj, Stream, Tensor, Unknown
+from hybridize.domain.objects import (
+    NONE,
+    Cell,
+    Class,
+    Container,
+    Heap,
+    Inst,
+    LibInst,
+    Mod,
+    Obj,
+    Stream,
+    Tensor,
+    Unknown,
+)
 from hybridize.domain.session import solved
 from hybridize.domain.tensors import VARIABLE
+from hybridize.domain.words import SETTING_UP
 from hybridize.facts.guards import stored
 from hybridize.facts.public import Strangers
 from hybridize.flow.frames import Frame
@@ -27,6 +41,8 @@ from hybridize.tracing.writes import Place, Writes, makes, writes_of
 #: So many bits are kept at once for all frames together, and at least so many for each.
 _MEMORY: Final = 1_500_000_000
 _FEWEST: Final = 2_000
+#: So many methods lead from a constructor to one that sets up: an override that calls the one that it overrides.
+_HELPERS: Final = 2
 
 
 #: Where a place is seen to change between two calls: in a run of the program, in tests alone, or nowhere.
@@ -263,8 +279,8 @@ def starts_empty(known: Writes, place: Place) -> bool:
 def _sets_up(project: ProjectView, known: Writes, place: Place, writer: Code) -> bool:
     """Whether only constructors of the object call a method, which keeps nothing as it is given: no setter."""
     frames = project.solution.frames.get(writer, ())
-    callers = [caller for frame in frames for caller, _, _ in frame.seen_calls() if not caller.gone]
-    if not callers or not all(makes(caller, place, known.owners.get(place)) for caller in callers):
+    called = [frame for frame in frames if any(True for _ in frame.seen_calls())] or frames
+    if not called or not all(_is_of_construction(frame, place, known.owners.get(place), _HELPERS) for frame in called):
         return False
     index, given = index_of(writer), {param.slot for param in writer.params}
     return all(
@@ -272,6 +288,21 @@ def _sets_up(project: ProjectView, known: Writes, place: Place, writer: Code) ->
         for frame, pos in known.at(place)
         if frame.code is writer
         for slot in stored(frame, pos)
+    )
+
+
+def _is_of_construction(frame: Frame, place: Place, owner: Heap | None, far: int) -> bool:
+    """Whether only constructors of an object, or methods that these alone call, are seen to call a method.
+
+    Where none is, a default of a constructor may decide against it (`restore=False`): then what its text calls counts.
+    """
+    callers = {caller for caller, _, _ in frame.seen_calls() if not caller.gone}
+    beside = frame.code.parent.children if frame.code.in_class and frame.code.parent is not None else ()
+    if not callers:
+        return any(code.name in SETTING_UP and frame.code.name in index_of(code).attributes for code in beside)
+    return all(
+        makes(caller, place, owner) or (far > 0 and _is_of_construction(caller, place, owner, far - 1))
+        for caller in callers
     )
 
 
