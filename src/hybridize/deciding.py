@@ -15,8 +15,8 @@ from hybridize.decide.plan import Plan, Wanted, plan
 from hybridize.decide.preconditions import Options, decide, finding, findings
 from hybridize.decide.signatures import Signatures
 from hybridize.decide.suppress import Suppressions
-from hybridize.facts.callgraph import called_functions
-from hybridize.facts.collect import Collector, FactOptions, identity
+from hybridize.facts.calls.callgraph import called_functions
+from hybridize.facts.functions.collect import Collector, FactOptions, identity
 from hybridize.facts.model import Mode, Ternary
 from hybridize.flow.solve import FlowOptions, Solution, Solver
 from hybridize.program.build import Program
@@ -29,7 +29,7 @@ from hybridize.rules.model import RuleHit
 from hybridize.rules.registry import all_rules
 from hybridize.rules.scan import Scanner
 from hybridize.source import Inputs, Roles, SourceText, decode_source
-from hybridize.tracing.awaited import awaited
+from hybridize.tracing.failing.awaited import awaited
 from hybridize.tracing.views import FunctionView, ProjectView
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ for batch in tf.data.Dataset.from_tensor_slices(tf.ones((6400, 8))).batch(8):
 """
 #: Where a mistake is put: what is called for each function.
 PLACES = (
-    "hybridize.facts.collect.Collector.facts",
+    "hybridize.facts.functions.collect.Collector.facts",
     "hybridize.deciding.decide",
     "hybridize.decide.plan._Chooser.visit",
     "hybridize.decide.gains.Gains.visit",

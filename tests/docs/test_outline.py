@@ -28,9 +28,9 @@ def test_lines_are_of_a_module_or_hold_all_words(
 
 
 def test_private_names_and_other_modules_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    assert outline.main(["facts.stores"]) == 0
+    assert outline.main(["facts.state.stores"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert {line.split("  ")[0] for line in lines} == {"hybridize/facts/stores.py"}
+    assert {line.split("  ")[0] for line in lines} == {"hybridize/facts/state/stores.py"}
     assert not any("_Walk" in line for line in lines)
 
 

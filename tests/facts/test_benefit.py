@@ -8,9 +8,9 @@ import pytest
 
 from hybridize.api import analyze
 from hybridize.config import Config
-from hybridize.facts.benefit import Benefits, Work
-from hybridize.facts.callgraph import reachable
-from hybridize.facts.work import Counts
+from hybridize.facts.calls.callgraph import reachable
+from hybridize.facts.calls.work import Counts
+from hybridize.facts.gain.benefit import Benefits, Work
 from hybridize.flow.solve import FlowOptions, Solver
 from hybridize.program.build import build_program
 from hybridize.source import ImportTable, discover, find_src_roots

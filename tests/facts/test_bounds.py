@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from hybridize.facts.callgraph import reachable
-from hybridize.facts.extents import Extents
+from hybridize.facts.calls.callgraph import reachable
+from hybridize.facts.calls.extents import Extents
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import FlowOptions, Solution, Solver
 from hybridize.program.build import build_program

@@ -10,7 +10,7 @@ import pytest
 
 from hybridize.api import inputs_of
 from hybridize.config import Config
-from hybridize.facts.contracts import Contracts
+from hybridize.facts.unknown.contracts import Contracts
 from hybridize.flow.solve import FlowOptions, Solver
 from hybridize.program.build import build_program
 

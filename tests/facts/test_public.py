@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridize.facts.public import Strangers
+from hybridize.facts.calls.public import Strangers
 from hybridize.flow.solve import FlowOptions, Solver
 from hybridize.program.build import build_program
 from hybridize.source import ImportTable, Roles, discover, find_src_roots

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hybridize.facts.collect import Collector, FactOptions
+from hybridize.facts.functions.collect import Collector, FactOptions
 from hybridize.flow.solve import FlowOptions, Solver
 from hybridize.program.build import build_program
 from hybridize.source import ImportTable, discover, find_src_roots

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hybridize.decide.preconditions import Options, decide
-from hybridize.facts.collect import Collector, FactOptions
+from hybridize.facts.functions.collect import Collector, FactOptions
 from hybridize.flow.solve import FlowOptions, Solver
 from hybridize.program.build import Program, build_program
 from hybridize.source import ImportTable, discover, find_src_roots

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from hybridize.api import analyze
 from hybridize.config import Config
 from hybridize.fixing.planner import Planner
-from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.model import Bundle, Proposed
+from hybridize.repairs.source.edits import TextEdit
 from hybridize.rewrite.compose import compose
 from hybridize.source.model import FileRef, SourceText
 from hybridize.source.reading import decode_source

@@ -11,7 +11,7 @@ import pytest
 from hybridize.api import analyze
 from hybridize.config import Config
 from hybridize.decide.model import Confidence, FunctionReport
-from hybridize.tracing import meetings
+from hybridize.tracing.shapes import meetings
 
 #: Shapes of operands that suit a function of the tables; `v` where nothing is said.
 SHAPES = {

@@ -12,7 +12,7 @@ from hybridize.facts.model import FunctionFacts
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
 from hybridize.rules.scan import Scanner
-from hybridize.tracing.contract import open_contract
+from hybridize.tracing.callers.contract import open_contract
 from hybridize.tracing.views import FunctionView
 
 OPEN = {

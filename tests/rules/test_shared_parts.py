@@ -6,7 +6,7 @@ import time
 
 from hybridize.domain.objects import BOTTOM, Container, Value, literal
 from hybridize.rules.performance.retracing_argument import _is_python
-from hybridize.tracing.modal import is_modal
+from hybridize.tracing.keras.modal import is_modal
 
 WIDE, DEEP = 80, 6
 

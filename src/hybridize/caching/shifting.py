@@ -14,8 +14,8 @@ from hybridize.domain.places import moved_words
 from hybridize.facts.model import Evidence, FunctionFacts, Hazard, Hybridization
 from hybridize.records import replace
 from hybridize.regex import regex
-from hybridize.repairs.edits import Place, TextEdit
 from hybridize.repairs.model import Bundle, Proposed
+from hybridize.repairs.source.edits import Place, TextEdit
 
 #: So many lines around a change of a repair are looked at by those who write it, or less.
 _AROUND: Final = 3

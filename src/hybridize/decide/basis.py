@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from hybridize.decide.confidence import Confidences
 from hybridize.decide.removals import Removals
 from hybridize.decide.sessions import Sessions
-from hybridize.facts.benefit import Benefits
-from hybridize.facts.frequency import Frequency
-from hybridize.facts.work import Counts
+from hybridize.facts.calls.frequency import Frequency
+from hybridize.facts.calls.work import Counts
+from hybridize.facts.gain.benefit import Benefits
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
 from hybridize.records import dataclass

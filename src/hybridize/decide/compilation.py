@@ -10,8 +10,8 @@ from hybridize.decide.model import Action, FunctionReport
 from hybridize.domain.calls import NOT_TRACED
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import DENSE, VARIABLE, arrived
-from hybridize.facts.benefit import Work
-from hybridize.facts.callgraph import extent
+from hybridize.facts.calls.callgraph import extent
+from hybridize.facts.gain.benefit import Work
 from hybridize.facts.model import Mode
 from hybridize.flow.frames import Frame
 from hybridize.library import costs

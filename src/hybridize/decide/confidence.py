@@ -20,7 +20,7 @@ from hybridize.records import dataclass
 from hybridize.rules.dormant import broken_argument, broken_setting
 from hybridize.rules.scan import Scanner
 from hybridize.source import Role
-from hybridize.tracing.contract import open_contract, open_outcome
+from hybridize.tracing.callers.contract import open_contract, open_outcome
 from hybridize.tracing.views import FunctionView
 
 

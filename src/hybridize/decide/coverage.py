@@ -13,7 +13,7 @@ from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import WHOLLY
 from hybridize.decide.model import Status
 from hybridize.domain.calls import BY_OTHERS, How
-from hybridize.facts.frequency import Call, Frequency
+from hybridize.facts.calls.frequency import Call, Frequency
 from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.program.ir import Code
 from hybridize.source import Roles

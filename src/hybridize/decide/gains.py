@@ -14,12 +14,12 @@ from typing import Final
 from hybridize.domain.calls import BY_OTHERS, IN_GRAPHS
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import UNRESOLVED, VARIABLE
-from hybridize.facts.benefit import Benefits, Work
-from hybridize.facts.contracts import Contracts
-from hybridize.facts.frequency import Call, Frequency, traces
-from hybridize.facts.nesting import Nesting
-from hybridize.facts.public import Public
-from hybridize.facts.savings import Savings, Share
+from hybridize.facts.calls.frequency import Call, Frequency, traces
+from hybridize.facts.calls.public import Public
+from hybridize.facts.gain.benefit import Benefits, Work
+from hybridize.facts.gain.nesting import Nesting
+from hybridize.facts.gain.savings import Savings, Share
+from hybridize.facts.unknown.contracts import Contracts
 from hybridize.library import costs
 from hybridize.library.costs import BATCHES, ITERATIONS, TRACING
 from hybridize.program.ir import Code

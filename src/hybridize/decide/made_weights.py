@@ -21,9 +21,9 @@ from hybridize.flow.frames import Frame
 from hybridize.library.dialect import NAME_SCOPES
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.tracing.building import lazily_built
-from hybridize.tracing.built import is_lazy
-from hybridize.tracing.modal import runs_layer
+from hybridize.tracing.keras.building import lazily_built
+from hybridize.tracing.keras.built import is_lazy
+from hybridize.tracing.keras.modal import runs_layer
 from hybridize.tracing.views import FrameView, ProjectView
 
 

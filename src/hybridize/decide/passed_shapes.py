@@ -21,7 +21,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
-from hybridize.tracing.sized import SIZED
+from hybridize.tracing.shapes.sized import SIZED
 from hybridize.tracing.views import FrameView, ProjectView
 
 _SHAPES: Final = frozenset({"tf.shape", "tf.RaggedTensor.bounding_shape", "tensor.ragged.bounding_shape"})

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable
 from hybridize.domain.calls import DIRECT, NOT_TRACED, How
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import VARIABLE
-from hybridize.facts.callgraph import extent
+from hybridize.facts.calls.callgraph import extent
+from hybridize.facts.calls.work import staged
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import calls_of
-from hybridize.facts.work import staged
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of

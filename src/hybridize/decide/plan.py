@@ -26,15 +26,15 @@ from hybridize.decide.weight_names import asks_for_names
 from hybridize.decide.worth import MOSTLY, Worth, counted, is_counted
 from hybridize.domain.calls import BY_OTHERS
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown
-from hybridize.facts.benefit import Work
+from hybridize.facts.gain.benefit import Work
 from hybridize.facts.model import Against, Evidence, FunctionFacts, Mode, ParameterFacts, Ternary
 from hybridize.flow.solve import given_position
 from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
 from hybridize.source import Role
-from hybridize.tracing.contract import unknown_result
-from hybridize.tracing.lifetimes import calls_for_each
+from hybridize.tracing.callers.contract import unknown_result
+from hybridize.tracing.retraced.lifetimes import calls_for_each
 
 #: The plan is made so often at most: which graphs nobody would notice is only seen beside the others, and what a larger
 #: one held takes its place.

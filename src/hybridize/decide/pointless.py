@@ -13,9 +13,9 @@ from typing import Final
 from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import WHOLLY, Gains
 from hybridize.decide.model import FunctionReport, Status
-from hybridize.facts.benefit import Work
+from hybridize.facts.gain.benefit import Work
 from hybridize.program.ir import Code
-from hybridize.tracing.switches import switched_off
+from hybridize.tracing.running.switches import switched_off
 from hybridize.tracing.views import ProjectView
 
 #: So many traces are no reason to take a graph away.

@@ -1,6 +1,6 @@
 """What a removal costs: a decorator goes only where the estimate says that nothing is lost without the graph.
 
-The same figures decide as for a conversion (`facts.benefit`), read the other way: what is not known counts for the
+The same figures decide as for a conversion (`facts.gain.benefit`), read the other way: what is not known counts for the
 graph. A function that is called with new Python values is traced each time; where that is certain it counts against
 the graph what tracing takes.
 """
@@ -34,15 +34,15 @@ from hybridize.domain.objects import (
     Wrapper,
 )
 from hybridize.domain.tensors import NDARRAY, VARIABLE
-from hybridize.facts.benefit import SKIPPED, Benefits, Work
-from hybridize.facts.causes import argument_slot
-from hybridize.facts.frequency import Frequency
-from hybridize.facts.guards import parts
-from hybridize.facts.looking import Looker
+from hybridize.facts.calls.frequency import Frequency
+from hybridize.facts.calls.public import Public
+from hybridize.facts.functions.causes import argument_slot
+from hybridize.facts.functions.looking import Looker
+from hybridize.facts.gain.benefit import SKIPPED, Benefits, Work
 from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind, Ternary
 from hybridize.facts.origins import runs_at_once
-from hybridize.facts.public import Public
-from hybridize.facts.reasons import OPAQUE
+from hybridize.facts.state.guards import parts
+from hybridize.facts.state.reasons import OPAQUE
 from hybridize.flow.frames import Frame
 from hybridize.library import costs, registry
 from hybridize.program import ir

@@ -12,26 +12,26 @@ from hybridize.decide.model import Action, Decision, FunctionReport
 from hybridize.domain.calls import NOT_TRACED, How
 from hybridize.domain.objects import Container, Lit, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import VARIABLE
-from hybridize.facts.callgraph import extent
-from hybridize.facts.causes import argument_slot
-from hybridize.facts.computation import opaque_call, training_step
-from hybridize.facts.growing import grown_argument, is_fixed
+from hybridize.facts.calls.callgraph import extent
+from hybridize.facts.functions.causes import argument_slot
+from hybridize.facts.functions.growing import grown_argument, is_fixed
+from hybridize.facts.functions.rounds import Rounds
+from hybridize.facts.functions.specs import Signature, spec_of
+from hybridize.facts.functions.static_reads import StaticReads
+from hybridize.facts.gain.computation import opaque_call, training_step
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, Source, Ternary, Told
-from hybridize.facts.rounds import Rounds
-from hybridize.facts.specs import Signature, spec_of
-from hybridize.facts.static_reads import StaticReads
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import OF_SHAPES
 from hybridize.program.code import Code, Param
 from hybridize.records import dataclass, replace
 from hybridize.source import Role
 from hybridize.source.syntax import walk
-from hybridize.tracing.awaited import awaited
-from hybridize.tracing.moving import moving
-from hybridize.tracing.replicas import is_run, replicated
-from hybridize.tracing.resizing import resizing
-from hybridize.tracing.sizes import has_computed_sides, has_unresolved, is_open
-from hybridize.tracing.switches import switched_off
+from hybridize.tracing.failing.awaited import awaited
+from hybridize.tracing.retraced.moving import moving
+from hybridize.tracing.retraced.resizing import resizing
+from hybridize.tracing.running.replicas import is_run, replicated
+from hybridize.tracing.running.switches import switched_off
+from hybridize.tracing.shapes.sizes import has_computed_sides, has_unresolved, is_open
 from hybridize.tracing.views import ProjectView
 
 #: The first release that takes `reduce_retracing`.

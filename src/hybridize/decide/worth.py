@@ -13,13 +13,13 @@ from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import WHOLLY
 from hybridize.decide.model import Status
 from hybridize.domain.calls import BY_OTHERS, IN_GRAPHS
-from hybridize.facts.benefit import Work
-from hybridize.facts.computation import opaque_call
+from hybridize.facts.gain.benefit import Work
+from hybridize.facts.gain.computation import opaque_call
 from hybridize.facts.model import FunctionFacts, Ternary
 from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.source import Role
-from hybridize.tracing.switches import switched_off
+from hybridize.tracing.running.switches import switched_off
 
 #: A function that is called from graphs for this share of its calls needs no graph of its own.
 MOSTLY: Final = 0.66

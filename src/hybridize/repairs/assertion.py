@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Lit, Prim, Tensor
-from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.pieces import Formatter, merged, quoted
-from hybridize.repairs.text import SourceFile, end, start
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.pieces import Formatter, merged, quoted
+from hybridize.repairs.source.text import SourceFile, end, start
 
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
-from hybridize.facts.collect import identity
-from hybridize.facts.guards import SET_UP
+from hybridize.facts.functions.collect import identity
 from hybridize.facts.model import Evidence, Ternary, Told
-from hybridize.facts.reasons import CHANGES, OPAQUE, VOUCHED, Reason, describe, fills_own, is_unclear, kind_of
-from hybridize.facts.restored import RESTORED
+from hybridize.facts.state.guards import SET_UP
+from hybridize.facts.state.reasons import CHANGES, OPAQUE, VOUCHED, Reason, describe, fills_own, is_unclear, kind_of
+from hybridize.facts.state.restored import RESTORED
 from hybridize.flow.frames import Effect, Frame
 from hybridize.program.ir import Code
-from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Bundle, Cause, Change, NotOffered, Proposed, Repair
 from hybridize.repairs.registry import all_repairs, repairs_for
-from hybridize.repairs.text import FunctionNode, inside
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.text import FunctionNode, inside
 from hybridize.rules.model import Blocks, RuleHit
 from hybridize.tracing.views import FunctionView, ProjectView
 

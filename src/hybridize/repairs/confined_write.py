@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Inst
-from hybridize.repairs.bench import Bench
-from hybridize.repairs.confined import confined, stands_on_a_way
-from hybridize.repairs.edits import TextEdit
-from hybridize.repairs.fields import Use, field_of, fills, holds_new, is_constructor, is_filled, receiver
+from hybridize.repairs.holding.confined import confined, stands_on_a_way
+from hybridize.repairs.holding.fields import Use, field_of, fills, holds_new, is_constructor, is_filled, receiver
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.text import SourceFile, end, start
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.edits import TextEdit
+from hybridize.repairs.source.text import SourceFile, end, start
 from hybridize.source.syntax import walk
 
 _CODE = "HY206"

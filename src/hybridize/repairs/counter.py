@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Inst, Lit, Mod, Prim, Tensor, Value
-from hybridize.facts.callgraph import reachable
+from hybridize.facts.calls.callgraph import reachable
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
-from hybridize.repairs.bench import NOTHING, Bench, may_be_tensor, numbers
-from hybridize.repairs.edits import NewImport, TextEdit
-from hybridize.repairs.fields import Use, field_of, field_uses, global_uses, is_constructor
+from hybridize.repairs.holding.fields import Use, field_of, field_uses, global_uses, is_constructor
+from hybridize.repairs.holding.settings import propose_setting
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.settings import propose_setting
-from hybridize.repairs.text import SourceFile, end, start
+from hybridize.repairs.source.bench import NOTHING, Bench, may_be_tensor, numbers
+from hybridize.repairs.source.edits import NewImport, TextEdit
+from hybridize.repairs.source.text import SourceFile, end, start
 from hybridize.source.syntax import walk
 
 #: The kinds of Python numbers as dtypes that hold all that Python does in practice, and how to get them back.

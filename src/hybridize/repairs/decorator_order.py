@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.repairs.bench import Bench
-from hybridize.repairs.decorators import decorated, name_of
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.text import end, start
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.decorators import decorated, name_of
+from hybridize.repairs.source.text import end, start
 
 #: Decorators that need the Python function: `tf.function` stands above them.
 _INNER = frozenset({"custom_gradient"})

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from hybridize.repairs.bench import Bench, dtypes, is_tensor
 from hybridize.repairs.model import Change, NotOffered
-from hybridize.repairs.numpy_forms import METHODS, dtype_text
-from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.repairs.source.bench import Bench, dtypes, is_tensor
+from hybridize.repairs.source.numpy_forms import METHODS, dtype_text
+from hybridize.repairs.source.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
 
 _REDUCED: Final = frozenset({"axis", "keepdims"})

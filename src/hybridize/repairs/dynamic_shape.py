@@ -8,10 +8,10 @@ from typing import Final
 
 from hybridize.domain.objects import BOTTOM, Lit, Prim, Tensor
 from hybridize.domain.tensors import is_dynamic
-from hybridize.repairs.bench import Bench, is_tensor
-from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.repairs.source.bench import Bench, is_tensor
+from hybridize.repairs.source.edits import TextEdit
+from hybridize.repairs.source.text import FunctionNode, SourceFile, end, start
 from hybridize.source import Role
 from hybridize.source.syntax import walk
 from hybridize.tracing.hybridized import is_false

@@ -6,9 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Inst
-from hybridize.repairs.bench import Bench
-from hybridize.repairs.edits import TextEdit
-from hybridize.repairs.fields import (
+from hybridize.repairs.holding.fields import (
     Use,
     field_of,
     field_uses,
@@ -19,10 +17,12 @@ from hybridize.repairs.fields import (
     read_by_strangers,
     receiver,
 )
+from hybridize.repairs.holding.passed_field import Passed, handed, passed
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.names import local_name
-from hybridize.repairs.passed_field import Passed, handed, passed
-from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.edits import TextEdit
+from hybridize.repairs.source.names import local_name
+from hybridize.repairs.source.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
 
 _WRITES = ("write", "unpack")

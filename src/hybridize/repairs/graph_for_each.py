@@ -8,13 +8,13 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Cell, Container, Heap, Inst, LibInst, Tup, Value
 from hybridize.domain.words import CONSTRUCTORS
-from hybridize.facts.benefit import Work
+from hybridize.facts.gain.benefit import Work
 from hybridize.library.costs import TRACING
 from hybridize.program.ir import Code
-from hybridize.repairs.bench import Bench, written_cells
-from hybridize.repairs.edits import NewImport, TextEdit
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.text import SourceFile, start
+from hybridize.repairs.source.bench import Bench, written_cells
+from hybridize.repairs.source.edits import NewImport, TextEdit
+from hybridize.repairs.source.text import SourceFile, start
 from hybridize.source.bindings import bound_by
 from hybridize.source.syntax import walk
 from hybridize.tracing.views import position_of

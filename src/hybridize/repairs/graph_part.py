@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from hybridize.domain.objects import Inst, LibInst, Tensor
 from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.model import Ternary
-from hybridize.repairs.bench import Bench
-from hybridize.repairs.extraction import Extracted, beside, extract
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.parts import is_step, lines_of_causes, runs, total_work, work_by_line
-from hybridize.repairs.text import FunctionNode, SourceFile, end, start
-from hybridize.repairs.unchanged import doubts
+from hybridize.repairs.moving.extraction import Extracted, beside, extract
+from hybridize.repairs.moving.parts import is_step, lines_of_causes, runs, total_work, work_by_line
+from hybridize.repairs.moving.unchanged import doubts
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.text import FunctionNode, SourceFile, end, start
 from hybridize.source.bindings import bound_in, reads
 from hybridize.source.syntax import walk
 from hybridize.tracing.views import FunctionView

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from hybridize.facts.model import Ternary
-from hybridize.repairs.bench import Bench
-from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.names import bound_before, captured, free_names, is_constant, top_statement
-from hybridize.repairs.text import FunctionNode, SourceFile, end, first_line, start
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.edits import TextEdit
+from hybridize.repairs.source.names import bound_before, captured, free_names, is_constant, top_statement
+from hybridize.repairs.source.text import FunctionNode, SourceFile, end, first_line, start
 from hybridize.source.syntax import walk
 
 

@@ -10,11 +10,11 @@ from hybridize.domain.objects import Class
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.regex import regex
-from hybridize.repairs.bench import Bench
-from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.names import bound_before, free_names, top_statement
-from hybridize.repairs.text import FunctionNode, SourceFile, end, first_line, start
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.edits import TextEdit
+from hybridize.repairs.source.names import bound_before, free_names, top_statement
+from hybridize.repairs.source.text import FunctionNode, SourceFile, end, first_line, start
 from hybridize.source.syntax import walk
 
 _VARIABLE: Final = regex(r"(tf|keras)\.Variable")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import Lit, Prim, Tensor, Value
 from hybridize.program.ir import Code
-from hybridize.repairs.bench import NOTHING, Bench, numbers
-from hybridize.repairs.edits import TextEdit
-from hybridize.repairs.literal_uses import Uses
+from hybridize.repairs.holding.literal_uses import Uses
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
+from hybridize.repairs.source.bench import NOTHING, Bench, numbers
+from hybridize.repairs.source.edits import TextEdit
 
 _LARGEST = 2**31 - 1
 #: So many constants are as many traces, and no more.

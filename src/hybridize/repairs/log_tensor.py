@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.program.ir import Code
-from hybridize.repairs.bench import Bench
-from hybridize.repairs.edits import NewImport
-from hybridize.repairs.log_setup import LEVELS, NAMES, WARNING, LogSetup, around, log_setup
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.pieces import Formatter, Piece, is_text
-from hybridize.repairs.printing import arguments_of, laid_out
-from hybridize.repairs.text import SourceFile, end, start
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.edits import NewImport
+from hybridize.repairs.source.log_setup import LEVELS, NAMES, WARNING, LogSetup, around, log_setup
+from hybridize.repairs.source.pieces import Formatter, Piece, is_text
+from hybridize.repairs.source.printing import arguments_of, laid_out
+from hybridize.repairs.source.text import SourceFile, end, start
 
 _STANDARD: Final = ("logging.Logger.", "logging.LoggerAdapter.", "logging.")
 _ABSL: Final = "absl.logging."

@@ -9,18 +9,18 @@ from hybridize.domain.objects import Inst, LibInst, Obj, Tensor
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.program.ir import Code
 from hybridize.records import replace
-from hybridize.repairs.bench import Bench
-from hybridize.repairs.drawing import draws_in
-from hybridize.repairs.edits import TextEdit
-from hybridize.repairs.extraction import Part, beside, extract, in_front
-from hybridize.repairs.loop_behind import Behind, flat, is_tape
-from hybridize.repairs.loop_outside import Mover, Outside
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.names import names_in
-from hybridize.repairs.parts import eager_lines, lines_of_effects, lines_of_stuck, runs, stays, work_by_line
-from hybridize.repairs.step_parts import divided
-from hybridize.repairs.text import FunctionNode, SourceFile, applied, difference, end, start
-from hybridize.repairs.unchanged import doubts
+from hybridize.repairs.moving.drawing import draws_in
+from hybridize.repairs.moving.extraction import Part, beside, extract, in_front
+from hybridize.repairs.moving.loop_behind import Behind, flat, is_tape
+from hybridize.repairs.moving.loop_outside import Mover, Outside
+from hybridize.repairs.moving.parts import eager_lines, lines_of_effects, lines_of_stuck, runs, stays, work_by_line
+from hybridize.repairs.moving.step_parts import divided
+from hybridize.repairs.moving.unchanged import doubts
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.edits import TextEdit
+from hybridize.repairs.source.names import names_in
+from hybridize.repairs.source.text import FunctionNode, SourceFile, applied, difference, end, start
 from hybridize.source.bindings import bound_in, reads
 from hybridize.source.syntax import walk
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from hybridize.facts.model import Evidence
 from hybridize.records import dataclass
-from hybridize.repairs.edits import NewImport, Place, TextEdit
+from hybridize.repairs.source.edits import NewImport, Place, TextEdit
 
 if TYPE_CHECKING:
-    from hybridize.facts.reasons import Reason
+    from hybridize.facts.state.reasons import Reason
     from hybridize.program.ir import Code
-    from hybridize.repairs.bench import Bench
+    from hybridize.repairs.source.bench import Bench
     from hybridize.rules.model import RuleHit
     from hybridize.tracing.views import FunctionView
 

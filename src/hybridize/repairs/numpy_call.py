@@ -8,11 +8,11 @@ from typing import Final
 
 from hybridize.domain.objects import Tensor
 from hybridize.records import dataclass
-from hybridize.repairs.bench import NOTHING, Bench, dtypes, is_tensor
 from hybridize.repairs.dropped_array import dropped
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.numpy_forms import FORMS, Form, dtype_text, given
-from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.repairs.source.bench import NOTHING, Bench, dtypes, is_tensor
+from hybridize.repairs.source.numpy_forms import FORMS, Form, dtype_text, given
+from hybridize.repairs.source.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
 
 _ANY_RANK: Final = 99

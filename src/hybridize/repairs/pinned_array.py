@@ -16,11 +16,11 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.program.operands import arguments
 from hybridize.records import dataclass, field
-from hybridize.repairs.bench import Bench
-from hybridize.repairs.edits import NewImport, Place, TextEdit
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.text import SourceFile
-from hybridize.tracing.meetings import clash, met
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.edits import NewImport, Place, TextEdit
+from hybridize.repairs.source.text import SourceFile
+from hybridize.tracing.shapes.meetings import clash, met
 from hybridize.tracing.views import FrameView
 
 #: A parameter: its function, and its place there.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from hybridize.repairs.bench import Bench
-from hybridize.repairs.edits import NewImport
 from hybridize.repairs.model import Cause, Change, Repair, RepairExample
-from hybridize.repairs.pieces import Formatter, is_text
-from hybridize.repairs.printing import arguments_of, laid_out
-from hybridize.repairs.text import SourceFile, end, start
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.edits import NewImport
+from hybridize.repairs.source.pieces import Formatter, is_text
+from hybridize.repairs.source.printing import arguments_of, laid_out
+from hybridize.repairs.source.text import SourceFile, end, start
 
 _STREAMS = {"sys.stdout", "sys.stderr"}
 

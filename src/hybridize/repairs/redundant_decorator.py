@@ -8,11 +8,11 @@ from typing import Final
 
 from hybridize.library import costs
 from hybridize.program.ir import Code
-from hybridize.repairs.bench import Bench
-from hybridize.repairs.decorators import decorated
-from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.text import end, start
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.decorators import decorated
+from hybridize.repairs.source.edits import TextEdit
+from hybridize.repairs.source.text import end, start
 
 #: Microseconds that tracing may take for all the places that a function is called at.
 _PATIENCE: Final = 1e6

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from hybridize.repairs.bench import Bench
-from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.model import Cause, Change, Repair, RepairExample
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.edits import TextEdit
 from hybridize.rules.misuse.renamed_argument import RENAMED
 
 

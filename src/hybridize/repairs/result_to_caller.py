@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from hybridize.domain.words import NUMBERS
 from hybridize.program.ir import Code
-from hybridize.repairs.bench import Bench, is_tensor
-from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.text import SourceFile, end, start
+from hybridize.repairs.source.bench import Bench, is_tensor
+from hybridize.repairs.source.edits import TextEdit
+from hybridize.repairs.source.text import SourceFile, end, start
 from hybridize.source.syntax import walk
 
 #: What is done to a tensor: text before and behind it.

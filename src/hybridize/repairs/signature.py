@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from hybridize.domain.objects import Value
-from hybridize.facts.specs import Leaf, Signature, Spec, spec_of
-from hybridize.facts.static_reads import StaticReads
+from hybridize.facts.functions.specs import Leaf, Signature, Spec, spec_of
+from hybridize.facts.functions.static_reads import StaticReads
 from hybridize.program.ir import Code
 from hybridize.records import replace
-from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.text import end, start
+from hybridize.repairs.source.bench import Bench
+from hybridize.repairs.source.text import end, start
 
 _NAME = "input_signature"
 

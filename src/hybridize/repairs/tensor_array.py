@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import NDARRAY, arrived
 from hybridize.records import dataclass
-from hybridize.repairs.bench import NOTHING, Bench
-from hybridize.repairs.edits import TextEdit
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.repairs.source.bench import NOTHING, Bench
+from hybridize.repairs.source.edits import TextEdit
+from hybridize.repairs.source.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
 
 #: Methods that add one element: at the end, or (`insert(0, x)`) in front.

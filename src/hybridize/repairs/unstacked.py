@@ -10,9 +10,9 @@ from hybridize.domain.objects import Tensor, Value
 from hybridize.domain.tensors import DENSE, VARIABLE, is_dynamic
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.repairs.bench import NOTHING, Bench
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
-from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.repairs.source.bench import NOTHING, Bench
+from hybridize.repairs.source.text import FunctionNode, SourceFile, end, start
 
 #: More elements would fill the graph with as many copies of what is done with one.
 _MOST: Final = 64

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 
 from hybridize.records import dataclass, field, replace
-from hybridize.repairs.edits import NewImport, TextEdit
 from hybridize.repairs.model import Bundle
+from hybridize.repairs.source.edits import NewImport, TextEdit
 from hybridize.rewrite.imports import import_edit
 from hybridize.rewrite.model import Edit, apply_edits
 from hybridize.rewrite.notebook_json import NotEditable, edit_notebook

@@ -1,4 +1,4 @@
-"""What breaks in code that no call of the program runs (`tracing.dormant`), were it part of a trace."""
+"""What breaks in code that no call of the program runs (`tracing.running.dormant`), were it part of a trace."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import joined, operands
 from hybridize.rules.incompatibility.constant_of_tensor import CONSTANTS
 from hybridize.rules.scan import Scanner
-from hybridize.tracing.dormant import Dormant, DormantView
-from hybridize.tracing.results import OBJECT, REBUILT, REMADE, Part, parts
-from hybridize.tracing.unseen import Given
+from hybridize.tracing.callers.unseen import Given
+from hybridize.tracing.returns.results import OBJECT, REBUILT, REMADE, Part, parts
+from hybridize.tracing.running.dormant import Dormant, DormantView
 from hybridize.tracing.values import argument
 from hybridize.tracing.views import FunctionView
 

@@ -2,7 +2,7 @@
 
 A field that a constructor takes from its arguments, a constant of a module, an entry of a dictionary of settings: users
 change these, and run what the analysis has pruned. So do callers of a library that pass what no call in it does.
-`tracing.dormant` tells what such code would hold, `rules.breaking` what of it a graph refuses or changes.
+`tracing.running.dormant` tells what such code would hold, `rules.breaking` what of it a graph refuses or changes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from hybridize.domain.calls import NOT_TRACED
 from hybridize.domain.objects import Cell, Container, Inst, Lit, Value
 from hybridize.domain.words import CONSTRUCTORS
-from hybridize.facts.callgraph import extent
+from hybridize.facts.calls.callgraph import extent
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -22,9 +22,9 @@ from hybridize.program.ir import Code
 from hybridize.program.operands import operands
 from hybridize.rules.breaking import Breaking
 from hybridize.rules.scan import Scanner
-from hybridize.tracing.dormant import Dormant, dormant_parts
-from hybridize.tracing.offered import refused_offers
-from hybridize.tracing.unseen import Given, unseen
+from hybridize.tracing.callers.offered import refused_offers
+from hybridize.tracing.callers.unseen import Given, unseen
+from hybridize.tracing.running.dormant import Dormant, dormant_parts
 from hybridize.tracing.views import FunctionView
 
 _FAR: Final = 24

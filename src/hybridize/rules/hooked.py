@@ -8,7 +8,7 @@ from hybridize.facts.model import Evidence
 from hybridize.records import replace
 from hybridize.rules.model import Hit, Level
 from hybridize.rules.optional import conditional
-from hybridize.tracing.keras_hooks import changed_by_callbacks
+from hybridize.tracing.keras.keras_hooks import changed_by_callbacks
 from hybridize.tracing.views import ProjectView
 
 

@@ -8,13 +8,13 @@ from typing import Final
 from hybridize.closure import closure
 from hybridize.domain.calls import NOT_TRACED, How
 from hybridize.domain.objects import Unknown, Value
-from hybridize.facts.dispatch import is_either
+from hybridize.facts.calls.dispatch import is_either
+from hybridize.facts.calls.pruned import Pruned
+from hybridize.facts.calls.traced import is_traced
 from hybridize.facts.evidence import call_step
+from hybridize.facts.functions.modes import traced_frames
 from hybridize.facts.model import Evidence, FunctionFacts
-from hybridize.facts.modes import traced_frames
-from hybridize.facts.pruned import Pruned
 from hybridize.facts.symbolic import OPERATION, Symbolic, holds_tensor, parameters_of
-from hybridize.facts.traced import is_traced
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.flow.world import World
@@ -27,7 +27,7 @@ from hybridize.rules.registry import all_rules
 from hybridize.rules.telling import is_guarded, is_merged, told
 from hybridize.source.roles import Roles
 from hybridize.source.versions import Versions
-from hybridize.tracing.eagerly import eager_only
+from hybridize.tracing.running.eagerly import eager_only
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 #: A function keeps so many hits of one rule, nearest first.

@@ -24,12 +24,12 @@ from hybridize.records import replace
 from hybridize.rules.model import Level, Outcome, RuleHit
 from hybridize.rules.optional import is_optional
 from hybridize.rules.unreached import is_unreached
-from hybridize.tracing.behind import is_behind_failure
-from hybridize.tracing.certain import is_called
-from hybridize.tracing.raising import is_passed_over
-from hybridize.tracing.staleness import extent_of
-from hybridize.tracing.switches import is_of_switching_objects, switched_off, switches
-from hybridize.tracing.untried import is_never_made, is_never_run, is_seen_called, is_shown_to_raise
+from hybridize.tracing.failing.behind import is_behind_failure
+from hybridize.tracing.failing.raising import is_passed_over
+from hybridize.tracing.running.certain import is_called
+from hybridize.tracing.running.switches import is_of_switching_objects, switched_off, switches
+from hybridize.tracing.running.untried import is_never_made, is_never_run, is_seen_called, is_shown_to_raise
+from hybridize.tracing.state.staleness import extent_of
 from hybridize.tracing.views import FrameView, FunctionView
 
 #: What a value is read from that other code has put there: what differs there differs by object or call, not by branch.

@@ -20,8 +20,8 @@ from hybridize.domain.objects import Lit, Value
 from hybridize.program.ir import Code
 from hybridize.rules.model import RuleHit
 from hybridize.source.syntax import walk
-from hybridize.tracing.choices import Choice, around, choices
-from hybridize.tracing.staleness import extent_of
+from hybridize.tracing.autograph.choices import Choice, around, choices
+from hybridize.tracing.state.staleness import extent_of
 from hybridize.tracing.views import FunctionView
 
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)

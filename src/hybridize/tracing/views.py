@@ -23,13 +23,13 @@ from hybridize.domain.objects import (
     Wrapper,
 )
 from hybridize.domain.session import cached
-from hybridize.facts.contracts import Contracts
-from hybridize.facts.effects import SideEffects
-from hybridize.facts.extents import Extents
+from hybridize.facts.calls.extents import Extents
+from hybridize.facts.calls.public import Public
 from hybridize.facts.model import DECLARED, FunctionFacts, Source
 from hybridize.facts.origins import callees_at, edges_to
-from hybridize.facts.public import Public
+from hybridize.facts.side_effects.effects import SideEffects
 from hybridize.facts.symbolic import Symbolic, holds_tensor, parameter_bit, parameters_of
+from hybridize.facts.unknown.contracts import Contracts
 from hybridize.flow.cells import registry_class
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import is_keras_call

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source.roles import is_test_path
-from hybridize.tracing.behind import is_dead
-from hybridize.tracing.switches import SWITCHES, debugs, is_asked_for, loses_nothing, switches
+from hybridize.tracing.failing.behind import is_dead
+from hybridize.tracing.running.switches import SWITCHES, debugs, is_asked_for, loses_nothing, switches
 from hybridize.tracing.views import ProjectView
 
 

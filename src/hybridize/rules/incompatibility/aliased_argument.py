@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from hybridize.facts.model import Evidence
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.tracing.derived import Derived, derivatives, others
-from hybridize.tracing.paths import Origin, before, may_alias, reads, sites
+from hybridize.tracing.gradients.derived import Derived, derivatives, others
+from hybridize.tracing.state.paths import Origin, before, may_alias, reads, sites
 from hybridize.tracing.views import FrameView, FunctionView
 
 

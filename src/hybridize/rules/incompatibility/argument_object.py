@@ -7,13 +7,13 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import Container, Lit, Prim, Tup, Value
-from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import call_at, passed_slots
+from hybridize.facts.state.guards import parts
 from hybridize.flow.frames import Frame
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.parts import is_number
-from hybridize.tracing.untraced import made_untraced, untraced
+from hybridize.tracing.retraced.untraced import made_untraced, untraced
+from hybridize.tracing.state.parts import is_number
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 _DEPTH: Final = 3

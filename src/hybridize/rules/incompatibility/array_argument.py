@@ -12,11 +12,11 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes, operators
 from hybridize.source.syntax import walk
-from hybridize.tracing.certain import runs_always
+from hybridize.tracing.autograph.generic import choices, is_dispatched
 from hybridize.tracing.denoted import denoted
-from hybridize.tracing.generic import choices, is_dispatched
-from hybridize.tracing.switches import behaves_as_numpy
-from hybridize.tracing.unified import answers_for_tensors, unifies
+from hybridize.tracing.running.certain import runs_always
+from hybridize.tracing.running.switches import behaves_as_numpy
+from hybridize.tracing.shapes.unified import answers_for_tensors, unifies
 from hybridize.tracing.values import argument
 from hybridize.tracing.views import FrameView, position_of
 

@@ -11,7 +11,7 @@ from hybridize.library.arithmetic import promoted
 from hybridize.program import ir
 from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule, Where, operators
-from hybridize.tracing.meetings import OPERATORS, Clash, asks, clash, met
+from hybridize.tracing.shapes.meetings import OPERATORS, Clash, asks, clash, met
 from hybridize.tracing.views import FrameView, ProjectView
 
 

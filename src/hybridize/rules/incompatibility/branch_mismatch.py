@@ -13,11 +13,11 @@ from hybridize.program.ir import ALWAYS, Block
 from hybridize.program.operands import edges_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source.syntax import walk
+from hybridize.tracing.autograph.handlers import unbound
+from hybridize.tracing.autograph.kinds import certain, conflict, kinds
+from hybridize.tracing.autograph.turn import Turn
 from hybridize.tracing.control import Control, control
-from hybridize.tracing.handlers import unbound
-from hybridize.tracing.kinds import certain, conflict, kinds
 from hybridize.tracing.structure import Branch, Site
-from hybridize.tracing.turn import Turn
 from hybridize.tracing.views import FrameView
 
 

@@ -14,7 +14,7 @@ from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.records import replace
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
-from hybridize.tracing.results import consumers, display, returns, site, taken
+from hybridize.tracing.returns.results import consumers, display, returns, site, taken
 from hybridize.tracing.values import argument, own
 from hybridize.tracing.views import FrameView, FunctionView
 

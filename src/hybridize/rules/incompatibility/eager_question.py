@@ -8,14 +8,14 @@ from typing import Final
 from hybridize.domain.objects import Heap, Lib, Lit, Tensor
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
 from hybridize.domain.words import NUMBER_CLASSES
-from hybridize.facts.lifted import in_init_scope
+from hybridize.facts.state.lifted import in_init_scope
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes, operators
-from hybridize.tracing.generic import choices, is_dispatched
-from hybridize.tracing.identities import REFERENCES, told_apart
+from hybridize.tracing.autograph.generic import choices, is_dispatched
+from hybridize.tracing.retraced.identities import REFERENCES, told_apart
 from hybridize.tracing.values import argument, is_message, made_number, own, uses
 from hybridize.tracing.views import FrameView
 

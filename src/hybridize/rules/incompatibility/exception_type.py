@@ -15,10 +15,10 @@ from hybridize.program.index import index_of
 from hybridize.records import dataclass
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.control import control
-from hybridize.tracing.exceptions import classes_in, fits, is_kept, named, names_of
-from hybridize.tracing.expected import expected
-from hybridize.tracing.failures import INVALID, Failure, failures
-from hybridize.tracing.raising import Raisers
+from hybridize.tracing.failing.exceptions import classes_in, fits, is_kept, named, names_of
+from hybridize.tracing.failing.expected import expected
+from hybridize.tracing.failing.failures import INVALID, Failure, failures
+from hybridize.tracing.failing.raising import Raisers
 from hybridize.tracing.structure import Site
 from hybridize.tracing.values import uses
 from hybridize.tracing.views import FrameView, FunctionView

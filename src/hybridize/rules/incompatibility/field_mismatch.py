@@ -9,8 +9,8 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.tracing.autograph.kinds import certain
 from hybridize.tracing.control import Control, control
-from hybridize.tracing.kinds import certain
 from hybridize.tracing.structure import Site
 from hybridize.tracing.views import FrameView
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Lib, Lit, Obj, Prim
-from hybridize.facts.callgraph import has_own_gradient
+from hybridize.facts.calls.callgraph import has_own_gradient
 from hybridize.facts.model import FunctionKind
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.views import FrameView, FunctionView

@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Tensor, Value
 from hybridize.domain.tensors import NDARRAY, VARIABLE
-from hybridize.facts.callgraph import has_own_gradient
+from hybridize.facts.calls.callgraph import has_own_gradient
 from hybridize.facts.origins import called_at
 from hybridize.facts.symbolic import OPERATION
 from hybridize.flow.frames import Frame

@@ -9,7 +9,7 @@ from hybridize.domain.calls import BY_CALL, How
 from hybridize.domain.objects import Container, Heap
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import calls_at, calls_of
-from hybridize.facts.reasons import CHANGES
+from hybridize.facts.state.reasons import CHANGES
 from hybridize.flow.frames import Effect
 from hybridize.program import ir
 from hybridize.program.index import index_of

@@ -9,7 +9,7 @@ from hybridize.domain.objects import Tensor
 from hybridize.program import ir
 from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
-from hybridize.tracing.switches import behaves_as_numpy
+from hybridize.tracing.running.switches import behaves_as_numpy
 from hybridize.tracing.values import elements, has_tensor, inside, is_dim, own
 from hybridize.tracing.views import FrameView
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.facts.work import turns_once
+from hybridize.facts.calls.work import turns_once
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code

@@ -13,7 +13,7 @@ from hybridize.library.tensorflow.lists_of_arrays import ONE_TENSOR
 from hybridize.program import ir
 from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.tracing.meetings import OPERATORS
+from hybridize.tracing.shapes.meetings import OPERATORS
 from hybridize.tracing.values import argument, elements
 from hybridize.tracing.views import FrameView
 

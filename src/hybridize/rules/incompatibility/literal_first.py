@@ -14,7 +14,7 @@ from hybridize.program import ir
 from hybridize.program.ir import Instr
 from hybridize.records import dataclass
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule, Where
-from hybridize.tracing.meetings import slot_of
+from hybridize.tracing.shapes.meetings import slot_of
 from hybridize.tracing.views import FrameView, ProjectView
 
 #: The dtypes to which eager code converts a Python number of a kind, as they begin.

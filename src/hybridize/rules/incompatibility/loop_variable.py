@@ -16,12 +16,12 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.tracing.autograph.kinds import certain
+from hybridize.tracing.autograph.shape_changes import broadcast, grown, is_shortened, rank_by_index, shape_before
+from hybridize.tracing.autograph.turn import Turn
 from hybridize.tracing.control import Control, control
-from hybridize.tracing.dims import unknown_dims
-from hybridize.tracing.kinds import certain
-from hybridize.tracing.shape_changes import broadcast, grown, is_shortened, rank_by_index, shape_before
+from hybridize.tracing.shapes.dims import unknown_dims
 from hybridize.tracing.structure import Site, Turning
-from hybridize.tracing.turn import Turn
 from hybridize.tracing.views import FrameView
 
 _RANKS: Final = frozenset({"tf.expand_dims", "tf.stack"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.masks import is_supporting, masks
-from hybridize.tracing.results import returns, site
+from hybridize.tracing.keras.masks import is_supporting, masks
+from hybridize.tracing.returns.results import returns, site
 from hybridize.tracing.views import FrameView, FunctionView
 
 

@@ -8,8 +8,8 @@ from hybridize.domain.objects import Lit, Prim, Tensor
 from hybridize.program import ir
 from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.tracing.autograph.kinds import PYTHON_DTYPES
 from hybridize.tracing.control import Control, control
-from hybridize.tracing.kinds import PYTHON_DTYPES
 from hybridize.tracing.views import FrameView
 
 

@@ -10,7 +10,7 @@ from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.program import ir
 from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
-from hybridize.tracing.meetings import ALIKE, OPERATORS
+from hybridize.tracing.shapes.meetings import ALIKE, OPERATORS
 from hybridize.tracing.values import argument, number, own
 from hybridize.tracing.views import FrameView
 

@@ -8,9 +8,9 @@ from typing import Final
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Lit, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.domain.words import VIEWS
-from hybridize.facts.derived import trained
 from hybridize.facts.model import Ternary
 from hybridize.facts.symbolic import OPERATION, parameter_bit
+from hybridize.facts.unknown.derived import trained
 from hybridize.flow.docstrings import Docstrings, is_described
 from hybridize.library.defaults import holds_tensors
 from hybridize.program import ir
@@ -23,8 +23,8 @@ from hybridize.rules.incompatibility.eager_question import tells
 from hybridize.rules.incompatibility.host_function import on_host
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes
 from hybridize.tracing.control import control
-from hybridize.tracing.results import returns
-from hybridize.tracing.unified import answers_for_tensors
+from hybridize.tracing.returns.results import returns
+from hybridize.tracing.shapes.unified import answers_for_tensors
 from hybridize.tracing.values import argument, uses
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 

@@ -9,8 +9,8 @@ from hybridize.facts.model import Evidence
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.tracing.autograph.scopes import Scope, bindings, jumps, scopes
 from hybridize.tracing.control import Control, control
-from hybridize.tracing.scopes import Scope, bindings, jumps, scopes
 from hybridize.tracing.structure import Branch, Site
 from hybridize.tracing.views import FrameView, position_of
 

@@ -15,7 +15,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.control import Control, control
-from hybridize.tracing.refused import LOOKED_AT, Refusal, raises, refusal
+from hybridize.tracing.failing.refused import LOOKED_AT, Refusal, raises, refusal
 from hybridize.tracing.structure import Branch, Site, Turning
 from hybridize.tracing.views import FrameView
 

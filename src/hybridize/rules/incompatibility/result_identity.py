@@ -10,7 +10,7 @@ from hybridize.facts.origins import roots
 from hybridize.program import ir
 from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.tracing.results import consumers, display, returns, site, taken
+from hybridize.tracing.returns.results import consumers, display, returns, site, taken
 from hybridize.tracing.values import uses
 from hybridize.tracing.views import FrameView, FunctionView, is_mutable_container
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from hybridize.domain.objects import Class, Inst, lib
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.certain import runs_always
-from hybridize.tracing.results import OBJECT, REBUILT, REMADE, Part, iterator, parts_of, returns
-from hybridize.tracing.returned import returned
+from hybridize.tracing.returns.results import OBJECT, REBUILT, REMADE, Part, iterator, parts_of, returns
+from hybridize.tracing.returns.returned import returned
+from hybridize.tracing.running.certain import runs_always
 from hybridize.tracing.views import FrameView, FunctionView
 
 

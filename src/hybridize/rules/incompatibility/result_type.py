@@ -21,7 +21,18 @@ from hybridize.records import replace
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source import Role
 from hybridize.source.syntax import walk
-from hybridize.tracing.results import ARRAY, PYTHON, READS, Part, consumers, is_logged, parts_of, returns, site, taken
+from hybridize.tracing.returns.results import (
+    ARRAY,
+    PYTHON,
+    READS,
+    Part,
+    consumers,
+    is_logged,
+    parts_of,
+    returns,
+    site,
+    taken,
+)
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView, position_of
 
 #: Those that are called by Keras in Python, and whose results are looked at.

@@ -12,7 +12,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.tracing.tapes import opening_tapes
+from hybridize.tracing.gradients.tapes import opening_tapes
 from hybridize.tracing.views import FunctionView, ProjectView
 
 _SCALES: Final = frozenset({"*", "/"})

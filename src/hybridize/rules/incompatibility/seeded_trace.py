@@ -9,9 +9,9 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.misuse.global_seed import SEEDS, draws
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.staleness import extent_of
+from hybridize.tracing.harm.witness import is_called_again
+from hybridize.tracing.state.staleness import extent_of
 from hybridize.tracing.views import FrameView, FunctionView
-from hybridize.tracing.witness import is_called_again
 
 _SAID: Final = "sets the seed while tracing only: each call draws on where the last one ended, eager ones start anew"
 

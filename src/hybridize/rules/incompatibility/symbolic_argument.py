@@ -15,9 +15,9 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
 from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.certain import direct_calls, is_called
-from hybridize.tracing.functional import from_builder, holds_symbolic, may_build
-from hybridize.tracing.results import returns
+from hybridize.tracing.keras.functional import from_builder, holds_symbolic, may_build
+from hybridize.tracing.returns.results import returns
+from hybridize.tracing.running.certain import direct_calls, is_called
 from hybridize.tracing.views import FunctionView
 
 #: The first release in which what a `keras.Input` gives is no tensor of a graph.

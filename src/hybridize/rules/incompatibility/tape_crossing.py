@@ -7,8 +7,8 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.objects import LibInst
 from hybridize.domain.session import solved
-from hybridize.facts.guards import may_hold_tensor
 from hybridize.facts.model import Evidence
+from hybridize.facts.state.guards import may_hold_tensor
 from hybridize.facts.symbolic import CLOSURE
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import DERIVES
@@ -17,7 +17,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.tapes import all_inside, by_own_results
+from hybridize.tracing.gradients.tapes import all_inside, by_own_results
 from hybridize.tracing.views import FunctionView, ProjectView
 
 Uses: TypeAlias = dict[Frame, list[tuple[ir.Call, list[LibInst]]]]

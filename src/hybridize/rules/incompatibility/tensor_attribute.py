@@ -10,7 +10,7 @@ from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.operands import joined
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.tracing.results import consumers, display, returns, site, taken
+from hybridize.tracing.returns.results import consumers, display, returns, site, taken
 from hybridize.tracing.views import FrameView, FunctionView
 
 #: What Keras reads of what a layer's `call` gives.

@@ -9,16 +9,16 @@ from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE_V, Bound, Container, Lib, Tensor, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.evidence import call_step
-from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import called_at
+from hybridize.facts.state.guards import parts
 from hybridize.facts.symbolic import OPERATION
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.tracing.autograph.conversion import Apart, Plain, follows, own, plain, refused
 from hybridize.tracing.control import control
-from hybridize.tracing.conversion import Apart, Plain, follows, own, plain, refused
 from hybridize.tracing.values import has_tensor, number
 from hybridize.tracing.views import FrameView
 

@@ -14,9 +14,9 @@ from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.records import replace
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
-from hybridize.tracing.dims import ALL, Dims, unknown_dims
-from hybridize.tracing.layers import is_made
-from hybridize.tracing.opened import OpenView, given_to, opened
+from hybridize.tracing.keras.layers import is_made
+from hybridize.tracing.shapes.dims import ALL, Dims, unknown_dims
+from hybridize.tracing.shapes.opened import OpenView, given_to, opened
 from hybridize.tracing.values import has_tensor, is_message, own, uses
 from hybridize.tracing.views import FrameView, ProjectView
 

@@ -10,7 +10,7 @@ from hybridize.facts.model import Evidence
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.tracing.conversion import plain
+from hybridize.tracing.autograph.conversion import plain
 from hybridize.tracing.values import argument, own
 from hybridize.tracing.views import FrameView, FunctionView
 

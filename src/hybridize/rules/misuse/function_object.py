@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hybridize.facts.model import Evidence
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.observers import COMPILED, observed
+from hybridize.tracing.callers.observers import COMPILED, observed
 from hybridize.tracing.views import FunctionView
 
 

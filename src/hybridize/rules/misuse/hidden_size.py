@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import NONE_V, LibInst, Lit, Value
-from hybridize.facts.static_reads import StaticReads
+from hybridize.facts.functions.static_reads import StaticReads
 from hybridize.library.dialect import SIZE_QUESTIONS
 from hybridize.library.tensorflow.specs import is_spec, left_open, signature_items
 from hybridize.program import ir
@@ -14,7 +14,7 @@ from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import is_true, option
-from hybridize.tracing.layers import is_made
+from hybridize.tracing.keras.layers import is_made
 from hybridize.tracing.views import FunctionView
 
 #: AutoGraph makes a tensor of the `len` of an open size; where it is off, `len` raises for known sizes, too.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hybridize.rules.model import Category, Example, Level, Outcome, Rule
-from hybridize.tracing.effects import of_kinds
+from hybridize.tracing.state.effects import of_kinds
 
 RULE = Rule(
     code="HY204",

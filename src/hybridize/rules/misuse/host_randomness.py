@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Lit
-from hybridize.facts.guards import regions
 from hybridize.facts.model import Evidence
-from hybridize.facts.reasons import Reason, describe, kind_of
+from hybridize.facts.state.guards import regions
+from hybridize.facts.state.reasons import Reason, describe, kind_of
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.records import replace
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.optional import answered, conditional
-from hybridize.tracing.behind import is_dead
-from hybridize.tracing.data_functions import given_to_data_sets
-from hybridize.tracing.effects import hit, reasons
-from hybridize.tracing.unused import is_unused
+from hybridize.tracing.failing.behind import is_dead
+from hybridize.tracing.harm.witness import is_called_again
+from hybridize.tracing.returns.unused import is_unused
+from hybridize.tracing.running.data_functions import given_to_data_sets
+from hybridize.tracing.state.effects import hit, reasons
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
-from hybridize.tracing.witness import is_called_again
 
 #: What seeds the numbers of a module, by the beginning of its functions' names.
 _SEEDS: Final = {"np.random.seed": "np.random.", "random.seed": "random."}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from hybridize.facts.callgraph import call_chain
-from hybridize.facts.dispatch import is_either
+from hybridize.facts.calls.callgraph import call_chain
+from hybridize.facts.calls.dispatch import is_either
 from hybridize.facts.model import Ternary
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.views import FunctionView

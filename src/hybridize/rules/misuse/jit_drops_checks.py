@@ -7,9 +7,9 @@ from typing import Final
 
 from hybridize.domain.calls import NOT_TRACED
 from hybridize.domain.objects import Lit, Prim, Tensor
-from hybridize.facts.callgraph import extent
-from hybridize.facts.guards import parts
+from hybridize.facts.calls.callgraph import extent
 from hybridize.facts.origins import call_at
+from hybridize.facts.state.guards import parts
 from hybridize.flow.frames import Frame
 from hybridize.library.tensorflow.xla import BEGINNINGS, CHANGED, DIVISION
 from hybridize.program import ir

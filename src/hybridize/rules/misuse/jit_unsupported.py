@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.domain.calls import NOT_TRACED
 from hybridize.domain.objects import Stream
-from hybridize.facts.callgraph import extent
+from hybridize.facts.calls.callgraph import extent
 from hybridize.flow.frames import Frame
 from hybridize.library.tensorflow.xla import REFUSED, REFUSED_MODULES
 from hybridize.program import ir

@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import Inst, LibInst, Obj
-from hybridize.facts.causes import argument_slot
+from hybridize.facts.functions.causes import argument_slot
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
@@ -16,7 +16,7 @@ from hybridize.library.dialect import ASSIGNS
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.processes import may_have_keras_3, some_may_have_keras_3
+from hybridize.tracing.running.processes import may_have_keras_3, some_may_have_keras_3
 from hybridize.tracing.views import FunctionView, ProjectView
 
 #: Attributes of layers, models and optimizers that give their variables.

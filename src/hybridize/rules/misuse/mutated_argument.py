@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import NONE, Container, Stream, Tensor, Tup
-from hybridize.facts.arguments import argument_name
-from hybridize.facts.reasons import Reason
+from hybridize.facts.side_effects.arguments import argument_name
+from hybridize.facts.state.reasons import Reason
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.effects import hit, is_change, reasons
+from hybridize.tracing.state.effects import hit, is_change, reasons
 from hybridize.tracing.views import FunctionView
 
 

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Container, Obj, Stream, Unknown, Value
-from hybridize.facts.arguments import argument_name
-from hybridize.facts.guards import parts
 from hybridize.facts.model import Ternary
-from hybridize.facts.reasons import Reason
+from hybridize.facts.side_effects.arguments import argument_name
+from hybridize.facts.state.guards import parts
+from hybridize.facts.state.reasons import Reason
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.operands import operands
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.effects import hit, reasons
-from hybridize.tracing.staleness import extent_of
+from hybridize.tracing.harm.witness import is_called_again
+from hybridize.tracing.state.effects import hit, reasons
+from hybridize.tracing.state.staleness import extent_of
 from hybridize.tracing.views import FunctionView
-from hybridize.tracing.witness import is_called_again
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

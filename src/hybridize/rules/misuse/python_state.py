@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Unknown
-from hybridize.facts.arguments import argument_name
-from hybridize.facts.reasons import kept_properties
-from hybridize.facts.undone import overwritten
+from hybridize.facts.side_effects.arguments import argument_name
+from hybridize.facts.state.reasons import kept_properties
+from hybridize.facts.state.undone import overwritten
 from hybridize.records import replace
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.additions import adds_same, fills_cache, fills_default, is_entered, writes_same
-from hybridize.tracing.effects import hit, is_change, leaked, reasons
-from hybridize.tracing.leaks import left_behind
+from hybridize.tracing.harm.leaks import left_behind
+from hybridize.tracing.state.additions import adds_same, fills_cache, fills_default, is_entered, writes_same
+from hybridize.tracing.state.effects import hit, is_change, leaked, reasons
 from hybridize.tracing.views import FunctionView
 
 

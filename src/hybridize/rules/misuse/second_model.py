@@ -8,21 +8,21 @@ from typing import Final
 from hybridize.domain.calls import DIRECT, NOT_TRACED, How
 from hybridize.domain.objects import Container, Inst, LibInst, Lit, Obj, Stream, Tup, Value
 from hybridize.domain.session import solved
-from hybridize.facts.callgraph import extent
-from hybridize.facts.extents import Having
-from hybridize.facts.guards import guarded
+from hybridize.facts.calls.callgraph import extent
+from hybridize.facts.calls.extents import Having
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions, edges_to, passed_slots
+from hybridize.facts.state.guards import guarded
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.tracing.alternatives import together
-from hybridize.tracing.building import is_built
-from hybridize.tracing.built import is_lazy
-from hybridize.tracing.certain import passed_by_place
 from hybridize.tracing.creation import builds_weights, makes_variables
+from hybridize.tracing.keras.building import is_built
+from hybridize.tracing.keras.built import is_lazy
+from hybridize.tracing.running.certain import passed_by_place
+from hybridize.tracing.state.alternatives import together
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 #: So many places are followed up to modules.

@@ -7,9 +7,9 @@ from itertools import combinations
 
 from hybridize.domain.calls import SEEN
 from hybridize.domain.objects import Container, Inst, LibInst, Obj, Value
-from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions
+from hybridize.facts.state.guards import parts
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
@@ -17,14 +17,14 @@ from hybridize.program.ir import Code
 from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.optional import conditional
-from hybridize.tracing.alternatives import excludes, together
-from hybridize.tracing.building import is_built
-from hybridize.tracing.certain import direct_calls, passed_by_place
 from hybridize.tracing.hybridized import places
-from hybridize.tracing.keyed import varies
-from hybridize.tracing.late import STEPS, comes_again, is_optimizer, is_steady, stepping
-from hybridize.tracing.moving import element_of_loop, gone_through
-from hybridize.tracing.processes import programs_of
+from hybridize.tracing.keras.building import is_built
+from hybridize.tracing.keras.late import STEPS, comes_again, is_optimizer, is_steady, stepping
+from hybridize.tracing.retraced.keyed import varies
+from hybridize.tracing.retraced.moving import element_of_loop, gone_through
+from hybridize.tracing.running.certain import direct_calls, passed_by_place
+from hybridize.tracing.running.processes import programs_of
+from hybridize.tracing.state.alternatives import excludes, together
 from hybridize.tracing.views import FunctionView, ProjectView
 
 

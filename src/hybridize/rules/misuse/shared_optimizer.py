@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Inst, LibInst, Obj
-from hybridize.facts.derived import TRAINED
 from hybridize.facts.model import Evidence, FunctionKind
+from hybridize.facts.unknown.derived import TRAINED
 from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.alternatives import together
-from hybridize.tracing.late import STEPS, comes_again, is_optimizer, is_steady, stepping
+from hybridize.tracing.keras.late import STEPS, comes_again, is_optimizer, is_steady, stepping
+from hybridize.tracing.state.alternatives import together
 from hybridize.tracing.views import FunctionView
 
 #: Since this release of TensorFlow an optimizer steps over the variables of its first step alone, eagerly as well.

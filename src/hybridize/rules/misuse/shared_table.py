@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.facts.guards import guarded, is_cached
+from hybridize.facts.state.guards import guarded, is_cached
 from hybridize.program import ir
 from hybridize.rules.misuse.variable_creation import passes
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where

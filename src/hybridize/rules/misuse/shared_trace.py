@@ -8,17 +8,17 @@ from typing import Final
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Class, Func, Inst, Lit, Value
-from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import calls_of
+from hybridize.facts.state.guards import parts
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.program.operands import operands
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.tracing.comparing import compared
 from hybridize.tracing.receivers import argument_classes, receiver_classes, receives
+from hybridize.tracing.retraced.comparing import compared
 from hybridize.tracing.views import FunctionView
 
 _DEPTH: Final = 3

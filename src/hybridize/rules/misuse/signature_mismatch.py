@@ -15,8 +15,8 @@ from hybridize.program import ir
 from hybridize.program.code import Code, Param
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.moving import moving
-from hybridize.tracing.replicas import is_distributed, replicated
+from hybridize.tracing.retraced.moving import moving
+from hybridize.tracing.running.replicas import is_distributed, replicated
 from hybridize.tracing.views import FunctionView
 
 _SHORT: Final = "except in the last batch, which may be smaller (see `drop_remainder`)"

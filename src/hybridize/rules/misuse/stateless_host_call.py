@@ -8,12 +8,12 @@ from typing import Final
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Lit, Prim
 from hybridize.facts.origins import called_at
-from hybridize.facts.reasons import TOLD, kind_of
+from hybridize.facts.state.reasons import TOLD, kind_of
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.tracing.unused import is_unused
+from hybridize.tracing.returns.unused import is_unused
 from hybridize.tracing.values import argument
 from hybridize.tracing.views import FrameView
 

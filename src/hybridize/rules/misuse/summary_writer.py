@@ -14,7 +14,7 @@ from hybridize.program.index import index_of
 from hybridize.records import dataclass
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule, Where
 from hybridize.source.syntax import walk
-from hybridize.tracing.processes import programs_of
+from hybridize.tracing.running.processes import programs_of
 from hybridize.tracing.views import FrameView, ProjectView
 
 _SUMMARIES: Final = frozenset(

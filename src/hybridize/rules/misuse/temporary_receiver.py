@@ -14,8 +14,8 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.tracing.parts import Uses
 from hybridize.tracing.receivers import receives
+from hybridize.tracing.state.parts import Uses
 from hybridize.tracing.views import FunctionView, ProjectView
 
 _DEPTH: Final = 2

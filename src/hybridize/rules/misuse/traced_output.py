@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.facts.guards import holds_plain_tensor
 from hybridize.facts.origins import calls_at
-from hybridize.facts.reasons import Reason, describe
+from hybridize.facts.state.guards import holds_plain_tensor
+from hybridize.facts.state.reasons import Reason, describe
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.records import replace
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.effects import hit, reasons
-from hybridize.tracing.speaking import DEPTH, parts, shown, speaks_of_traces
+from hybridize.tracing.running.speaking import DEPTH, parts, shown, speaks_of_traces
+from hybridize.tracing.state.effects import hit, reasons
 from hybridize.tracing.views import FunctionView, ProjectView
 
 _SAID: Final = (

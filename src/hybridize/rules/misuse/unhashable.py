@@ -9,11 +9,12 @@ from hybridize.domain.nesting import field_values, taken_apart
 from hybridize.domain.objects import Class, Container, Inst, Lib, LibInst, Tensor, Tup, Value, Wrapper
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.domain.words import MUTABLE
-from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
+from hybridize.facts.state.guards import parts
 from hybridize.flow.frames import Frame
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.comparing import (
+from hybridize.tracing.receivers import argument_classes, receiver_classes, receives
+from hybridize.tracing.retraced.comparing import (
     TAKEN_APART,
     UNHASHABLE_CLASSES,
     dataclass_options,
@@ -21,8 +22,7 @@ from hybridize.tracing.comparing import (
     unhashable,
     unreferable,
 )
-from hybridize.tracing.rebuilt import plain_reads, rebuilt
-from hybridize.tracing.receivers import argument_classes, receiver_classes, receives
+from hybridize.tracing.returns.rebuilt import plain_reads, rebuilt
 from hybridize.tracing.views import FunctionView, ProjectView
 
 #: Containers that `tf.function` does not take apart and Python does not hash.

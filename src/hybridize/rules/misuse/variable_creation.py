@@ -7,8 +7,8 @@ from typing import Final
 
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Container, Inst, LibInst, Lit, Obj, Value
-from hybridize.facts.guards import guarded, is_cached
 from hybridize.facts.model import Evidence
+from hybridize.facts.state.guards import guarded, is_cached
 from hybridize.flow.frames import Frame
 from hybridize.flow.truth import truth
 from hybridize.program import ir
@@ -23,9 +23,9 @@ from hybridize.tracing.creation import (
     may_own_variables,
     once_kept,
 )
-from hybridize.tracing.keyed import comes_late, keys, varies
-from hybridize.tracing.late import made_late
-from hybridize.tracing.staleness import extent_of
+from hybridize.tracing.keras.late import made_late
+from hybridize.tracing.retraced.keyed import comes_late, keys, varies
+from hybridize.tracing.state.staleness import extent_of
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.nesting import taken_apart
 from hybridize.domain.objects import Bound, Container, Func, Inst, LibInst, Wrapper
-from hybridize.facts.callgraph import is_registered_gradient
+from hybridize.facts.calls.callgraph import is_registered_gradient
 from hybridize.facts.model import FunctionKind
 from hybridize.facts.origins import call_at, definitions
 from hybridize.flow.frames import Frame
@@ -18,9 +18,9 @@ from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import places
-from hybridize.tracing.lifetimes import lifetimes, short_lived
-from hybridize.tracing.loops import runs_often
-from hybridize.tracing.new_shapes import given_shapes, is_new_shape
+from hybridize.tracing.retraced.lifetimes import lifetimes, short_lived
+from hybridize.tracing.retraced.new_shapes import given_shapes, is_new_shape
+from hybridize.tracing.running.loops import runs_often
 from hybridize.tracing.views import FunctionView
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source import is_test_path
-from hybridize.tracing.moving import moving
-from hybridize.tracing.replicas import is_run
+from hybridize.tracing.retraced.moving import moving
+from hybridize.tracing.running.replicas import is_run
 from hybridize.tracing.views import FunctionView
 
 

@@ -8,8 +8,8 @@ from typing import Final
 from hybridize.closure import closure
 from hybridize.domain.calls import REPEATED, SEEN
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Unknown, Value, Wrapper
+from hybridize.facts.calls.work import Counts, staged
 from hybridize.facts.origins import call_at
-from hybridize.facts.work import Counts, staged
 from hybridize.flow.frames import Frame
 from hybridize.library.costs import ITERATIONS, REPEATING
 from hybridize.program import ir
@@ -17,13 +17,13 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.tracing.harm.witness import is_traced
 from hybridize.tracing.hybridized import places
-from hybridize.tracing.lifetimes import lifetimes, made_for_calls
-from hybridize.tracing.loops import runs_often
-from hybridize.tracing.staleness import extent_of
+from hybridize.tracing.retraced.lifetimes import lifetimes, made_for_calls
+from hybridize.tracing.running.loops import runs_often
+from hybridize.tracing.state.staleness import extent_of
 from hybridize.tracing.values import uses
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
-from hybridize.tracing.witness import is_traced
 
 #: So many calls pay for a trace: then it is told, and no more.
 _PAYS: Final = 8.0

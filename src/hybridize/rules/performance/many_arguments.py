@@ -14,8 +14,8 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source import is_test_path
-from hybridize.tracing.loops import ADDS, filling
-from hybridize.tracing.moving import Moving, moving
+from hybridize.tracing.retraced.moving import Moving, moving
+from hybridize.tracing.running.loops import ADDS, filling
 from hybridize.tracing.views import FunctionView
 
 #: From so many inputs on the call of a graph costs more than a body of some 40 operations gains (measured).

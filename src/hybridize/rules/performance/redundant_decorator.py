@@ -7,13 +7,13 @@ from typing import Final
 
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import LibInst
-from hybridize.facts.computation import training_step
-from hybridize.facts.keras_graphs import is_run_by_graph
+from hybridize.facts.calls.keras_graphs import is_run_by_graph
+from hybridize.facts.gain.computation import training_step
 from hybridize.facts.model import FunctionKind, Ternary
 from hybridize.library.dialect import OF_TRACES
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import decorator_position, places
-from hybridize.tracing.replicas import SEVERAL
+from hybridize.tracing.running.replicas import SEVERAL
 from hybridize.tracing.views import FunctionView, ProjectView
 
 _OF_OBJECTS: Final = frozenset({FunctionKind.METHOD, FunctionKind.CLASSMETHOD})

@@ -9,21 +9,21 @@ from typing import Final
 
 from hybridize.domain.calls import BY_CODE, BY_PROGRAM
 from hybridize.domain.objects import BOTTOM, NONE, Container, Inst, LibInst, Lit, Obj, Prim, Tup, Value
-from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, Ternary, Told
+from hybridize.facts.state.guards import parts
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source import is_test_path
-from hybridize.tracing.comparing import compared
-from hybridize.tracing.each_call import elements, held_by, new_each_call
-from hybridize.tracing.lifetimes import FEW, PAYS, lifetimes
-from hybridize.tracing.moving import Moving, moving
-from hybridize.tracing.parts import constants
-from hybridize.tracing.spans import values_of
+from hybridize.tracing.retraced.comparing import compared
+from hybridize.tracing.retraced.each_call import elements, held_by, new_each_call
+from hybridize.tracing.retraced.lifetimes import FEW, PAYS, lifetimes
+from hybridize.tracing.retraced.moving import Moving, moving
+from hybridize.tracing.retraced.spans import values_of
+from hybridize.tracing.state.parts import constants
+from hybridize.tracing.state.writes import writes_of
 from hybridize.tracing.views import FunctionView
-from hybridize.tracing.writes import writes_of
 
 #: So deeply a container is looked into: one may hold itself.
 _DEPTH: Final = 4

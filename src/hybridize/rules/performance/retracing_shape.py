@@ -9,7 +9,7 @@ from hybridize.domain.calls import BY_PROGRAM, DIRECT
 from hybridize.domain.objects import Inst, Obj, Tensor
 from hybridize.domain.tensors import Shape
 from hybridize.facts.evidence import tells
-from hybridize.facts.growing import grown_argument, is_fixed
+from hybridize.facts.functions.growing import grown_argument, is_fixed
 from hybridize.facts.model import Evidence, FunctionKind, Told
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import OF_SHAPES
@@ -17,10 +17,10 @@ from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.source import is_test_path
 from hybridize.tracing.hybridized import is_false, option
-from hybridize.tracing.lifetimes import lifetimes
-from hybridize.tracing.moving import moving
-from hybridize.tracing.resizing import resizing_from_elsewhere
-from hybridize.tracing.sizes import is_open
+from hybridize.tracing.retraced.lifetimes import lifetimes
+from hybridize.tracing.retraced.moving import moving
+from hybridize.tracing.retraced.resizing import resizing_from_elsewhere
+from hybridize.tracing.shapes.sizes import is_open
 from hybridize.tracing.views import FunctionView
 
 #: So many shapes are a few traces.

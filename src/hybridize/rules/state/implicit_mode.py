@@ -9,11 +9,11 @@ from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule, Where
-from hybridize.tracing.globals import TELLING
-from hybridize.tracing.modal import class_of, is_modal, is_told, modes_of, reads_mode, runs_layer, takes_mode
-from hybridize.tracing.staleness import stale
+from hybridize.tracing.keras.modal import class_of, is_modal, is_told, modes_of, reads_mode, runs_layer, takes_mode
+from hybridize.tracing.state.globals import TELLING
+from hybridize.tracing.state.staleness import stale
+from hybridize.tracing.state.writes import Place, writes_of
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
-from hybridize.tracing.writes import Place, writes_of
 
 _PHASE: Final = TELLING["keras.backend.learning_phase"][0]
 _SHOWN: Final = 3

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from hybridize.closure import closure
 from hybridize.domain.objects import Inst, LibInst, Lit, Prim, Value
-from hybridize.facts.dispatch import is_either
+from hybridize.facts.calls.dispatch import is_either
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION, holds_tensor
 from hybridize.flow.frames import Frame
@@ -19,7 +19,7 @@ from hybridize.tracing.values import argument
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 if TYPE_CHECKING:
-    from hybridize.facts.extents import Having
+    from hybridize.facts.calls.extents import Having
 
 _ADDS: Final = ".add_loss"
 #: What `layer(x)` runs: whoever calls the layer gets its losses in the same trace.

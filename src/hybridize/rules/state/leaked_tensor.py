@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Container, Func, Heap, Inst, LibInst, Unknown, Value
-from hybridize.facts.arguments import argument_name
-from hybridize.facts.guards import guarded, holds_plain_tensor, is_cached, stored
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import called_at, definitions
-from hybridize.facts.reasons import Reason
+from hybridize.facts.side_effects.arguments import argument_name
+from hybridize.facts.state.guards import guarded, holds_plain_tensor, is_cached, stored
+from hybridize.facts.state.reasons import Reason
 from hybridize.facts.symbolic import OPERATION
 from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.records import replace
 from hybridize.rules.model import Blocks, Category, Example, Hit, Level, Outcome, Rule, Where
-from hybridize.tracing.doubts import puts_into
-from hybridize.tracing.effects import hit, is_change, leaked, reasons
-from hybridize.tracing.leaks import Left, left_behind
+from hybridize.tracing.harm.doubts import puts_into
+from hybridize.tracing.harm.leaks import Left, left_behind
+from hybridize.tracing.state.effects import hit, is_change, leaked, reasons
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.replaced import Replacement, keys_of, replaced
+from hybridize.tracing.callers.replaced import Replacement, keys_of, replaced
 from hybridize.tracing.views import FunctionView, ProjectView
 
 if TYPE_CHECKING:
-    from hybridize.facts.extents import Having
+    from hybridize.facts.calls.extents import Having
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

@@ -10,15 +10,15 @@ from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.rules.hooked import of_callbacks
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule, at_line
-from hybridize.tracing.doubts import doubtful
-from hybridize.tracing.outliving import outliving
-from hybridize.tracing.reads import scan
-from hybridize.tracing.setters import setters_of
-from hybridize.tracing.staleness import OPEN, RUNS, TESTS, Stale, counts, extent_of, stale
-from hybridize.tracing.traced_anew import is_traced_anew, is_unsized
+from hybridize.tracing.harm.doubts import doubtful
+from hybridize.tracing.harm.witness import Witness, open_witnesses, stale_witnesses
+from hybridize.tracing.retraced.traced_anew import is_traced_anew, is_unsized
+from hybridize.tracing.state.outliving import outliving
+from hybridize.tracing.state.reads import scan
+from hybridize.tracing.state.setters import setters_of
+from hybridize.tracing.state.staleness import OPEN, RUNS, TESTS, Stale, counts, extent_of, stale
+from hybridize.tracing.state.writes import Place, writes_of
 from hybridize.tracing.views import FunctionView, ProjectView
-from hybridize.tracing.witness import Witness, open_witnesses, stale_witnesses
-from hybridize.tracing.writes import Place, writes_of
 
 _SHOWN: Final = 3
 #: What a run shows is an error; what only callers that nobody sees can do may happen.

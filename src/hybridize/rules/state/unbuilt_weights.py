@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hybridize.domain.objects import Inst, Obj
 from hybridize.facts.model import Evidence
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.built import unbuilt
+from hybridize.tracing.keras.built import unbuilt
 from hybridize.tracing.views import FunctionView
 
 _LISTS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.building import all_built, builder_around, own_weights_of
-from hybridize.tracing.processes import may_have_keras_3, some_may_have_keras_3
+from hybridize.tracing.keras.building import all_built, builder_around, own_weights_of
+from hybridize.tracing.running.processes import may_have_keras_3, some_may_have_keras_3
 from hybridize.tracing.views import FunctionView
 
 

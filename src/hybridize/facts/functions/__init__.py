@@ -1,0 +1,1 @@
+"""What is gathered of each function: its mode, what its parameters receive, which sizes it reads."""

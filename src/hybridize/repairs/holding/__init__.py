@@ -1,0 +1,1 @@
+"""What holds a value: the uses of a field, a global variable or an argument in the whole project."""

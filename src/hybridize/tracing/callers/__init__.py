@@ -1,0 +1,1 @@
+"""Callers, seen or not: what they may pass, replace, ask of the function, and tell a graph by."""

@@ -1,0 +1,1 @@
+"""What Keras does around a trace: weights of layers, models and optimizers, masks, the mode, callbacks."""

@@ -1,0 +1,1 @@
+"""Where code runs: eagerly, in graphs, in which programs, or never."""

@@ -1,0 +1,1 @@
+"""Python state around a trace: who reads it, who writes it, and in which order."""
