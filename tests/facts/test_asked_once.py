@@ -10,7 +10,9 @@ import pytest
 from hybridize.api import analyze
 from hybridize.config import Config
 from hybridize.decide.model import Action
-from hybridize.facts import excused, scratch, stores
+from hybridize.facts.side_effects import scratch
+from hybridize.facts.state import stores
+from hybridize.facts.unknown import excused
 
 #: A field that is stored before each read of the same call, one for each class, and code that reads fields by computed
 #: names and all at once.
