@@ -13,6 +13,7 @@ from hybridize.facts.symbolic import OPERATION, parameter_bit
 from hybridize.facts.unknown.derived import trained
 from hybridize.flow.docstrings import Docstrings, is_described
 from hybridize.library.defaults import holds_tensors
+from hybridize.library.on_host import on_host
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import NO_SLOT
@@ -20,7 +21,6 @@ from hybridize.program.operands import arguments, operands
 from hybridize.rules.incompatibility import array_parts
 from hybridize.rules.incompatibility.array_argument import ATTRIBUTES, kinds_of, only_converts
 from hybridize.rules.incompatibility.eager_question import tells
-from hybridize.rules.incompatibility.host_function import on_host
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes
 from hybridize.tracing.control import control
 from hybridize.tracing.returns.results import returns
