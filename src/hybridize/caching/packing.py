@@ -18,7 +18,7 @@ _MODULES: Final = frozenset(
     for name in (
         "decide.model",
         "facts.model",
-        "repairs.edits",
+        "repairs.source.edits",
         "repairs.model",
         "source.spacing",
         "source.versions",
