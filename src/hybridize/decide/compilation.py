@@ -18,8 +18,7 @@ from hybridize.library import costs
 from hybridize.library.dialect import OTHERWISE
 from hybridize.program.ir import Code
 from hybridize.records import replace
-from hybridize.rules.misuse.jit_drops_checks import drops
-from hybridize.rules.misuse.jit_unsupported import unsupported
+from hybridize.tracing.running.compiled import drops, unsupported
 from hybridize.tracing.views import ProjectView
 
 #: XLA is to be so many times as fast as the plain graph; below, the figures do not tell.

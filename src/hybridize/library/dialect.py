@@ -24,6 +24,11 @@ FUNCTION_PARAMETERS: Final = (
 OF_SHAPES: Final = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes"})
 #: Those that only say how often a function is traced.
 OF_TRACES: Final = OF_SHAPES - {"input_signature"}
+#: Those that were renamed: the old name, the new one, the first release that has it.
+RENAMED: Final = {
+    "experimental_relax_shapes": ("reduce_retracing", (2, 9)),
+    "experimental_compile": ("jit_compile", (2, 5)),
+}
 #: The beginnings of names of what computes with tensors: functions, methods.
 TENSOR_LIBRARIES: Final = ("tf.", "tensor.", "keras.")
 #: The beginnings of names of packages outside of the index that compute with TensorFlow.
@@ -66,6 +71,8 @@ COMPUTES: Final = (
     "keras.ops.",
     "tf.experimental.numpy.",
 )
+#: What makes constants.
+CONSTANTS: Final = frozenset({"tf.constant", "tf.compat.v1.constant", "keras.backend.constant"})
 #: Functions that raise for a dict in any place (measured under 2.15 and 2.21): they are given numbers and tensors.
 NUMBERS_ONLY: Final = frozenset(
     "tf.cast tf.reshape tf.one_hot tf.range tf.fill tf.tile tf.expand_dims tf.constant tf.convert_to_tensor "

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from hybridize.library.dialect import RENAMED
 from hybridize.repairs.model import Cause, Change, Repair, RepairExample
 from hybridize.repairs.source.bench import Bench
 from hybridize.repairs.source.edits import TextEdit
-from hybridize.rules.misuse.renamed_argument import RENAMED
 
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:

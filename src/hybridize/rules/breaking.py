@@ -13,11 +13,11 @@ from hybridize.facts.origins import called_at, roots
 from hybridize.flow.docstrings import is_described
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
+from hybridize.library.dialect import CONSTANTS
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import joined, operands
-from hybridize.rules.incompatibility.constant_of_tensor import CONSTANTS
 from hybridize.rules.scan import Scanner
 from hybridize.tracing.callers.unseen import Given
 from hybridize.tracing.returns.results import OBJECT, REBUILT, REMADE, Part, parts

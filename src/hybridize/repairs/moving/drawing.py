@@ -15,9 +15,9 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.repairs.moving.loop_behind import is_fixed
 from hybridize.repairs.source.bench import Bench
-from hybridize.rules.misuse.global_seed import scan as seeded
 from hybridize.source.bindings import bound_in
 from hybridize.source.syntax import walk
+from hybridize.tracing.running.seeded import draws, is_seeded
 from hybridize.tracing.views import FrameView
 
 
@@ -38,7 +38,7 @@ def draws_in(bench: Bench, code: Code) -> dict[int, frozenset[str]]:
 
 def _seeded(bench: Bench, frame: Frame) -> set[int]:
     view = FrameView(bench.project, frame)
-    return {hit.position for instr in index_of(frame.code).of(ir.Call) for hit in seeded(view, instr)}
+    return {call.position for call in index_of(frame.code).of(ir.Call) if draws(view, call) and is_seeded(view)}
 
 
 def _by_others(bench: Bench, code: Code) -> Mapping[int, frozenset[str]]:

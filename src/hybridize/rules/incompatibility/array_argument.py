@@ -2,55 +2,29 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
-from typing import Final, TypeGuard
+from typing import Final
 
-from hybridize.domain.objects import Container, Lib, Lit, Tensor, Tup, Value
+from hybridize.domain.objects import Container, Lit, Tensor
 from hybridize.domain.tensors import NDARRAY
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes, operators
-from hybridize.source.syntax import walk
 from hybridize.tracing.autograph.generic import choices, is_dispatched
-from hybridize.tracing.denoted import denoted
 from hybridize.tracing.running.certain import runs_always
 from hybridize.tracing.running.switches import behaves_as_numpy
-from hybridize.tracing.shapes.unified import answers_for_tensors, unifies
+from hybridize.tracing.shapes.classes import kinds_of, only_converts
+from hybridize.tracing.shapes.passed_arrays import OF_ARRAYS, array_mask
+from hybridize.tracing.shapes.unified import answers_for_tensors
 from hybridize.tracing.values import argument
-from hybridize.tracing.views import FrameView, position_of
+from hybridize.tracing.views import FrameView
 
-#: What arrays have and tensors have not.
-ATTRIBUTES: Final = frozenset(
-    "T all any argmax argmin argpartition argsort astype base byteswap choose clip compress conj conjugate copy ctypes "
-    "cumprod cumsum data diagonal dot dump dumps fill flags flat flatten getfield imag item itemsize mT max mean min "
-    "nbytes newbyteorder nonzero partition prod ptp put ravel real repeat reshape resize round searchsorted setfield "
-    "setflags size sort squeeze std strides sum swapaxes take tobytes tofile tolist tostring trace transpose var "
-    "view".split()
-)
-#: Functions that turn an array into the tensor that `tf.function` would make of it.
-_CONVERTING: Final = frozenset({"tf.convert_to_tensor", "tf.constant", "tf.identity"})
-#: What makes a variable of an array: as good for who takes gradients, if a tape is told to watch the tensor that comes.
-_WATCHABLE: Final = "tf.Variable"
 #: Functions of Python that a tensor does not know.
 _UNKNOWN: Final = frozenset({"builtins.round", "builtins.divmod"})
 #: Functions that look for an attribute of what they are given.
 _LOOKS: Final = frozenset({"builtins.getattr", "builtins.hasattr"})
 #: Functions that ask for the class of what they are given, and those.
 _ASKING: Final = frozenset({"builtins.isinstance", "tf.is_tensor"}) | _UNKNOWN | _LOOKS
-
-
-def array_mask(view: FrameView, slot: int) -> int:
-    """The mask of a slot that holds an array of which tracing makes a tensor."""
-    if any(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(slot)) and not _read(view, slot):
-        return view.symbolic(slot)
-    return 0
-
-
-def _read(view: FrameView, slot: int) -> bool:
-    """Whether an array is the result of a call that reads a tensor, which is reported itself."""
-    made = view.definition(slot)
-    return isinstance(made, ir.Call) and not view.callees(made.position)
 
 
 def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
@@ -114,7 +88,7 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         return
     if not _LOOKS.isdisjoint(names):
         looked = (o.const for o in view.value(argument(instr, 1)) if isinstance(o, Lit))
-        asked = next((const for const in looked if const in ATTRIBUTES), None)
+        asked = next((const for const in looked if const in OF_ARRAYS), None)
         needs = array_mask(view, argument(instr, 0)) if asked is not None else 0
         if needs:
             said = f"looks for `{asked}` in an array that becomes a tensor"
@@ -145,20 +119,6 @@ def _asked(view: FrameView, instr: ir.Call, slot: int, kinds: list[str]) -> Iter
         )
 
 
-def kinds_of(value: Value) -> list[str]:
-    """The names of the classes that are asked for; none where some of them are not known."""
-    found: list[str] = []
-    for obj in value:
-        if isinstance(obj, Lib):
-            found.append(obj.name)
-        elif isinstance(obj, Tup):
-            for part in obj.items:
-                found += kinds_of(part)
-        else:
-            return []
-    return found
-
-
 def _eager(array: Tensor, kinds: list[str]) -> bool:
     scalar = array.shape == ()
     for kind in kinds:
@@ -167,84 +127,6 @@ def _eager(array: Tensor, kinds: list[str]) -> bool:
         if scalar and (kind.startswith("np.") or kind.startswith("numbers.") or kind == "builtins.float"):
             return kind != "builtins.float" or array.dtype == "float64"
     return False
-
-
-def only_converts(view: FrameView, instr: ir.Call, kinds: list[str]) -> bool:
-    """Whether the test only decides to make a tensor of the array, with the dtype that it has or that tensors get.
-
-    What raises only where no tensor comes raises in a graph no more, and eager code would have raised for good reason.
-    """
-    if unifies(view, instr.position):
-        return True
-    node = view.node
-    for each in walk(node) if node is not None else ():
-        if isinstance(each, (ast.If, ast.IfExp)) and any(
-            isinstance(part, ast.Call) and position_of(part) == instr.position for part in walk(each.test)
-        ):
-            if isinstance(each, ast.IfExp):
-                return all(isinstance(e, ast.Name) or _converts(view, e) for e in (each.body, each.orelse))
-            if any(isinstance(s, ast.Raise) for s in _taken(each, answers_for_tensors(kinds))):
-                return False
-            return all(_converts(view, _given(s)) for s in (*each.body, *each.orelse) if not _is_neutral(s))
-    return False
-
-
-def _taken(statement: ast.If, answer: bool) -> list[ast.stmt]:
-    """What may be executed where the question that decides is answered so."""
-    test = statement.test
-    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        test, answer = test.operand, not answer
-    if not isinstance(test, ast.Call):
-        return [*statement.body, *statement.orelse]
-    return statement.body if answer else statement.orelse
-
-
-def _given(node: ast.stmt) -> ast.expr | None:
-    return node.value if isinstance(node, (ast.Assign, ast.Return)) else None
-
-
-def _is_neutral(node: ast.stmt) -> bool:
-    """An exception of another branch than a tensor takes, or a comment."""
-    return isinstance(node, ast.Raise) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-
-
-def _converts(view: FrameView, node: ast.expr | None) -> bool:
-    if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], (ast.Name, ast.Attribute)):
-        return False
-    converting = {*_CONVERTING, _WATCHABLE} if _is_watched(view, node.args[0]) else _CONVERTING
-    for made in view.instructions():
-        if (
-            isinstance(made, ir.Call)
-            and made.position == position_of(node)
-            and not converting.isdisjoint(view.names(made.function))
-        ):
-            given = {o.dtype for o in view.value(argument(made, 0, "value")) if isinstance(o, Tensor)}
-            result = {o.dtype for o in view.value(made.target) if isinstance(o, Tensor)}
-            return None in result or None in given or not result - given
-        if (
-            isinstance(made, ir.Call) and made.position == position_of(node) and not view.value(made.function)
-        ):  # control never gets there
-            keeps = len(node.args) == 1 and all(keyword.arg == "name" for keyword in node.keywords)
-            return keeps and not converting.isdisjoint(denoted(view.frame.module, node.func))
-    return False
-
-
-def _is_watched(view: FrameView, name: ast.expr) -> bool:
-    """Whether each tape of a function is told to watch a name (it sees a variable without), of which no more is asked.
-
-    Nothing that is a variable's alone: it is neither assigned to nor given back.
-    """
-    nodes = list(walk(view.node)) if view.node is not None else []
-    said = ast.dump(name)
-    tapes = [n for n in nodes if isinstance(n, ast.Call) and "tf.GradientTape" in denoted(view.frame.module, n.func)]
-    watched = [n for n in nodes if _calls(n, "watch") and [ast.dump(given) for given in n.args] == [said]]
-    read = [n.attr for n in nodes if isinstance(n, ast.Attribute) and ast.dump(n.value) == said]
-    given = [n for n in nodes if isinstance(n, ast.Return) and n.value is not None and ast.dump(n.value) == said]
-    return 0 < len(tapes) <= len(watched) and not given and {"shape", "dtype"}.issuperset(read)
-
-
-def _calls(node: ast.AST, method: str) -> TypeGuard[ast.Call]:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method
 
 
 RULE = Rule(
@@ -260,7 +142,7 @@ call. Slices and operators are the same for both, but for `@`, which asks for ma
 is done with shapes and dtypes (`HY380`).""",
     level=Level.INFO,
     triggers={
-        ir.Attr: attributes(attribute, ATTRIBUTES),
+        ir.Attr: attributes(attribute, OF_ARRAYS),
         ir.Item: item,
         ir.SetItem: store,
         ir.Binary: operators(product, "@"),

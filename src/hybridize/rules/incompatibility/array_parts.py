@@ -3,94 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import Final
 
 from hybridize.domain.objects import Container, Lib, Value
 from hybridize.program import ir
-from hybridize.program.index import index_of
-from hybridize.program.operands import arguments
-from hybridize.rules.incompatibility.array_argument import array_mask, kinds_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes, operators
-from hybridize.tracing.values import argument
+from hybridize.tracing.shapes.passed_arrays import (
+    ANSWERED,
+    OF_DTYPES,
+    OF_TUPLES,
+    Asked,
+    array_mask,
+    asked_by_attribute,
+    asked_by_call,
+    of_numpy,
+    owner_of,
+)
 from hybridize.tracing.views import FrameView
 
-#: What NumPy's dtypes have and TensorFlow's have not.
-ATTRIBUTES: Final = frozenset(
-    "alignment base byteorder char descr fields flags hasobject isalignedstruct isbuiltin isnative itemsize kind "
-    "metadata names ndim newbyteorder num shape str subdtype type".split()
-)
-#: What a tuple has and a `tf.TensorShape` has not.
-_OF_TUPLES: Final = frozenset({"count", "index"})
 #: What a tuple can be put beside, and a `tf.TensorShape` cannot.
 _OPERATORS: Final = ("*", "%")
 _ORDERS: Final = frozenset({"<", "<=", ">", ">="})
-#: Functions whose answers are other ones for TensorFlow's.
-ANSWERED: Final = frozenset({"builtins.isinstance", "builtins.str", "builtins.repr", "builtins.format"})
 #: What an array's dtype is not, or is, as NumPy sees it: Python's numbers have 64 bits there, and 32 in TensorFlow.
 _NUMBERS: Final = frozenset({"builtins.int", "builtins.float"})
-#: What makes an array of another dtype.
-_CAST: Final = "tensor.ndarray.astype"
-#: The slot of what the dtype (or shape) is of, what is done with it, what comes of that.
-Asked: TypeAlias = "tuple[int, str, Outcome]"
-
-
-def of_numpy(name: str) -> bool:
-    """Whether a function takes NumPy's dtypes, and none of TensorFlow's."""
-    return name.startswith("np.") or name == _CAST
-
-
-def _owner(view: FrameView, slot: int, part: str = "dtype") -> int:
-    """The slot of `x` where another one holds `x.dtype` (or `x.shape`); -1 elsewhere."""
-    made = index_of(view.code).source(slot)
-    return made.owner if isinstance(made, ir.Attr) and made.name == part else -1
-
-
-def read(view: FrameView, instr: ir.Attr) -> Iterator[Asked]:
-    """`x.dtype.kind`, `x.shape.index(3)`."""
-    part = "shape" if instr.name in _OF_TUPLES else "dtype"
-    owner = _owner(view, instr.owner, part)
-    if owner >= 0:
-        yield owner, f"uses `.{instr.name}` of the {part} of", Outcome.RAISES
-
-
-def given(view: FrameView, instr: ir.Call) -> Iterator[Asked]:
-    """`np.zeros(3, x.dtype)`, `isinstance(x.shape, tuple)`, `str(x.dtype)`."""
-    names = view.names(instr.function)
-    name = next((name for name in names if of_numpy(name) or name in ANSWERED), None)
-    if name is None:
-        return
-    if name == "builtins.isinstance":
-        kinds = kinds_of(view.value(argument(instr, 1)))
-        for part, kind in (("dtype", "np.dtype"), ("shape", "builtins.tuple")):
-            owner = _owner(view, argument(instr, 0), part) if kind in kinds else -1
-            if owner >= 0:
-                yield owner, f"asks for the class of the {part} of", Outcome.DIFFERS
-        return
-    if name in ANSWERED and not _is_looked_at(view, instr.target):
-        return
-    said, outcome = f"gives `{name}` the dtype of", Outcome.RAISES if of_numpy(name) else Outcome.DIFFERS
-    yield from ((owner, said, outcome) for slot in arguments(instr) if (owner := _owner(view, slot)) >= 0)
-
-
-def _is_looked_at(view: FrameView, slot: int) -> bool:
-    """Whether a text is compared, looked up or asked for a part, and no mere part of a message."""
-    index = index_of(view.code)
-    read = [each.owner for each in index.of(ir.Attr)] + [each.index for each in index.of(ir.Item)]
-    read += [side for each in index.of(ir.Compare) for side in (each.left, each.right)]
-    return any(index.original(each) == slot for each in read)
 
 
 def compared(view: FrameView, instr: ir.Compare) -> Iterator[Asked]:
     """`x.dtype == float`, `x.shape < (4,)`, `x.shape == [4]`."""
     for slot, other in ((instr.left, instr.right), (instr.right, instr.left)):
-        owner, value = _owner(view, slot), view.value(other)
+        owner, value = owner_of(view, slot), view.value(other)
         if owner >= 0 and any(isinstance(o, Lib) and o.name in _NUMBERS for o in value):
-            yield owner, "compares with a Python class the dtype of", Outcome.DIFFERS
-        owner = _owner(view, slot, "shape")
+            yield owner, "compares with a Python class the dtype of", False
+        owner = owner_of(view, slot, "shape")
         if owner >= 0 and instr.operator in _ORDERS:
-            yield owner, f"compares by `{instr.operator}` the shape of", Outcome.RAISES
+            yield owner, f"compares by `{instr.operator}` the shape of", True
         elif owner >= 0 and instr.operator in ("==", "!=") and _is_list(value):
-            yield owner, "compares with a list the shape of", Outcome.DIFFERS
+            yield owner, "compares with a list the shape of", False
 
 
 def _is_list(value: Value) -> bool:
@@ -100,15 +48,16 @@ def _is_list(value: Value) -> bool:
 def computed(view: FrameView, instr: ir.Binary) -> Iterator[Asked]:
     """`x.shape * 2`, `"%d rows" % x.shape`."""
     for slot in (instr.left, instr.right):
-        owner = _owner(view, slot, "shape")
+        owner = owner_of(view, slot, "shape")
         if owner >= 0:
-            yield owner, f"takes for a tuple, by `{instr.operator}`, the shape of", Outcome.RAISES
+            yield owner, f"takes for a tuple, by `{instr.operator}`, the shape of", True
 
 
 def _hits(view: FrameView, position: int, found: Iterator[Asked]) -> Iterator[Hit]:
-    for slot, said, outcome in found:
+    for slot, said, raises in found:
         needs = array_mask(view, slot)
         if needs:
+            outcome = Outcome.RAISES if raises else Outcome.DIFFERS
             yield Hit(position, f"{said} an array that becomes a tensor", needs, outcome=outcome)
             return
 
@@ -129,10 +78,10 @@ is not repeated by `*` and not ordered by `<`, and equals a list. Ask TensorFlow
     level=Level.INFO,
     triggers={
         ir.Attr: attributes(
-            lambda view, instr: _hits(view, instr.position, read(view, instr)), ATTRIBUTES | _OF_TUPLES
+            lambda view, instr: _hits(view, instr.position, asked_by_attribute(view, instr)), OF_DTYPES | OF_TUPLES
         ),
         ir.Call: Where(
-            lambda view, instr: _hits(view, instr.position, given(view, instr)),
+            lambda view, instr: _hits(view, instr.position, asked_by_call(view, instr)),
             names=lambda name: of_numpy(name) or name in ANSWERED,
         ),
         ir.Compare: lambda view, instr: _hits(view, instr.position, compared(view, instr)),

@@ -8,13 +8,11 @@ from typing import Final
 from hybridize.domain.objects import Container, Obj, Stream, Tensor, Tup, Unknown
 from hybridize.facts.symbolic import OPERATION
 from hybridize.library.convert import SHAPE_KIND
+from hybridize.library.dialect import CONSTANTS
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.tracing.values import argument, inside, own
 from hybridize.tracing.views import FrameView
-
-#: What makes constants.
-CONSTANTS: Final = frozenset({"tf.constant", "tf.compat.v1.constant", "keras.backend.constant"})
 
 #: What comes where a list or what is in it does, if calls were merged.
 _TAKEN: Final = (Tensor, Unknown, Container, Tup)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Heap, Lib, Lit, Tensor
-from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
+from hybridize.domain.tensors import SYMBOLIC, VARIABLE
 from hybridize.domain.words import NUMBER_CLASSES
 from hybridize.facts.state.lifted import in_init_scope
 from hybridize.facts.symbolic import OPERATION
@@ -16,6 +16,7 @@ from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes, operators
 from hybridize.tracing.autograph.generic import choices, is_dispatched
 from hybridize.tracing.retraced.identities import REFERENCES, told_apart
+from hybridize.tracing.shapes.classes import EAGER_CLASS, is_variable, tells
 from hybridize.tracing.values import argument, is_message, made_number, own, uses
 from hybridize.tracing.views import FrameView
 
@@ -42,7 +43,6 @@ _RAISED: Final = ("Error", "Exception")
 _BUILT_IN: Final = frozenset(f"builtins.{name}" for name in ("list", "tuple", "len", "int"))
 _CLASS: Final = "__class__"
 _CLASSES: Final = "asks for the class of a tensor, which is another one"
-_EAGER_CLASS: Final = ".EagerTensor"
 _ASKED: Final = frozenset({"device", "backing_device", "is_packed", _CLASS}) | _SYMBOLIC_ONLY
 _ONE_HAS: Final = "asks a tensor for what only eager, or only symbolic, ones have"
 
@@ -87,7 +87,7 @@ def _named(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
             yield from _hit(view, instr, argument(instr, 0), "asks for the identity of a tensor")
         elif name.startswith("tensor.") and name.endswith(_REFERENCES):
             owner = view.receiver(instr.function)
-            if _outlives(view, instr.target) and not _is_variable(view, owner):
+            if _outlives(view, instr.target) and not is_variable(view, owner):
                 yield from _hit(view, instr, owner, "keeps or looks up a tensor by its identity")
 
 
@@ -100,7 +100,7 @@ def _looks_up(view: FrameView, slot: int) -> bool:
 def dispatched(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A call of a function that has another body for the class of eager tensors."""
     for slot, kinds in choices(view, instr):
-        if any(isinstance(o, Lib) and o.name.endswith(_EAGER_CLASS) for o in kinds):
+        if any(isinstance(o, Lib) and o.name.endswith(EAGER_CLASS) for o in kinds):
             yield from _hit(view, instr, slot, "is chosen by the class of a tensor, which is another one")
 
 
@@ -146,7 +146,7 @@ def _is_of_shapes(view: FrameView, call: ir.Call) -> bool:
 def _class(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """`isinstance(t, EagerTensor)`, `isinstance(int(t), int)`."""
     asked = view.value(argument(instr, 1))
-    if any(isinstance(o, Lib) and o.name.endswith(_EAGER_CLASS) for o in asked):
+    if any(isinstance(o, Lib) and o.name.endswith(EAGER_CLASS) for o in asked):
         yield from _hit(view, instr, argument(instr, 0), _CLASSES)
     if any(isinstance(o, Lib) and o.name in NUMBER_CLASSES for o in asked):
         yield from _number(view, instr)
@@ -159,41 +159,9 @@ def _number(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
 
 
 def _hit(view: FrameView, instr: Instr, slot: int, message: str) -> Iterator[Hit]:
-    needs = 0 if _is_variable(view, slot) else own(view, slot)
+    needs = 0 if is_variable(view, slot) else own(view, slot)
     if needs:
         yield Hit(instr.position, message, needs)
-
-
-def _is_variable(view: FrameView, slot: int) -> bool:
-    return any(isinstance(o, Tensor) and o.kind == VARIABLE for o in view.value(slot))
-
-
-def tells(view: FrameView, slot: int, tensor: int) -> bool:
-    """Whether something depends on a class: comparing it with a class that no tensor has gives the same answer."""
-    arrays = any(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(tensor))
-    for use in uses(view, slot):
-        if isinstance(use, ir.Compare) and use.operator in ("==", "!=", "is", "is not", "in", "not in"):
-            beside = use.right if use.left == slot else use.left
-            if not arrays and _is_class_of_tensor(view, beside):
-                continue  # both are symbolic in the trace
-            other = view.value(beside)
-            names = [o.name for o in other if isinstance(o, Lib)]
-            neutral = ("builtins.", "tf.") if not arrays else ("builtins.",)
-            same = [n for n in names if n.startswith(neutral) and not n.endswith(_EAGER_CLASS)]
-            if names and len(same) == len(other):
-                continue
-        if not is_message(view, use):
-            return True
-    return False
-
-
-def _is_class_of_tensor(view: FrameView, slot: int) -> bool:
-    """Whether a slot holds `type(t)` of a tensor that is symbolic in a trace, and no array."""
-    made = index_of(view.code).source(slot)
-    if not isinstance(made, ir.Call) or "builtins.type" not in view.names(made.function) or len(made.arguments) != 1:
-        return False
-    tensor = made.arguments[0][0]
-    return bool(own(view, tensor, arrays=False)) and not _is_variable(view, tensor)
 
 
 def _outlives(view: FrameView, slot: int) -> bool:

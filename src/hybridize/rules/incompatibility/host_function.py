@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Tensor
+from hybridize.library.on_host import HOST_NUMBERS, on_host
 from hybridize.program import ir
 from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
@@ -13,33 +14,9 @@ from hybridize.tracing.running.switches import behaves_as_numpy
 from hybridize.tracing.values import elements, has_tensor, inside, is_dim, own
 from hybridize.tracing.views import FrameView
 
-#: Libraries that compute on the host: their functions read the values of what they are given.
-_ROOTS: Final = frozenset(
-    "np math cmath statistics decimal fractions scipy sklearn skimage pandas cv2 PIL librosa matplotlib seaborn json "
-    "pickle struct".split()
-)
-_NAMES: Final = frozenset(
-    {"copy.deepcopy", "builtins.complex", "builtins.bin", "builtins.hex", "builtins.oct", "operator.index"}
-)
-#: What they tell from the type alone.
-_STATIC: Final = frozenset(
-    "np.shape np.ndim np.isscalar np.iterable np.dtype np.issubdtype np.result_type np.broadcast_shapes".split()
-)
-#: Functions that would take a symbolic tensor but not a number made from one.
-_NUMBERS: Final = frozenset(
-    {f"builtins.{name}" for name in ("round", "chr", "divmod", "hash", "bytes", "bytearray")} | {"itertools.islice"}
-)
-
 #: Functions of NumPy that call the method of that name, which TensorFlow's NumPy behavior gives to tensors: measured
 #: with 2.15 and 2.21, which have no other that works on a symbolic tensor.
 _BY_METHOD: Final = frozenset(f"np.{name}" for name in "mean max min amax amin reshape transpose flip".split())
-
-
-def on_host(name: str) -> bool:
-    """Whether a function computes on the host."""
-    root = name.partition(".")[0]
-    computes = root in _ROOTS and name not in _STATIC and not name.startswith("np.testing.TestCase.")
-    return computes or name in _NAMES or name in _NUMBERS or name.startswith("tensor.ndarray.")
 
 
 def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
@@ -55,7 +32,7 @@ def _refused(view: FrameView, instr: ir.Call) -> tuple[str, int]:
     name = next(filter(on_host, view.names(instr.function)), "")
     if not name:
         return "", 0
-    return name, _numbers(view, instr) if name in _NUMBERS else _any(view, instr, name)
+    return name, _numbers(view, instr) if name in HOST_NUMBERS else _any(view, instr, name)
 
 
 def _asks_tensor(view: FrameView, instr: ir.Call, name: str) -> bool:

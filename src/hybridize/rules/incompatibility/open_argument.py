@@ -13,17 +13,23 @@ from hybridize.facts.symbolic import OPERATION, parameter_bit
 from hybridize.facts.unknown.derived import trained
 from hybridize.flow.docstrings import Docstrings, is_described
 from hybridize.library.defaults import holds_tensors
+from hybridize.library.on_host import on_host
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import NO_SLOT
 from hybridize.program.operands import arguments, operands
-from hybridize.rules.incompatibility import array_parts
-from hybridize.rules.incompatibility.array_argument import ATTRIBUTES, kinds_of, only_converts
-from hybridize.rules.incompatibility.eager_question import tells
-from hybridize.rules.incompatibility.host_function import on_host
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes
 from hybridize.tracing.control import control
 from hybridize.tracing.returns.results import returns
+from hybridize.tracing.shapes.classes import kinds_of, only_converts, tells
+from hybridize.tracing.shapes.passed_arrays import (
+    ANSWERED,
+    OF_ARRAYS,
+    OF_DTYPES,
+    Asked,
+    asked_by_attribute,
+    asked_by_call,
+)
 from hybridize.tracing.shapes.unified import answers_for_tensors
 from hybridize.tracing.values import argument, uses
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
@@ -116,7 +122,7 @@ def _is_shown_other(view: FrameView, made: ir.Refine) -> bool:
 
 def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A call that an array would break once it is a tensor."""
-    yield from _of_dtype(view, instr, array_parts.given(view, instr))
+    yield from _of_dtype(view, instr, asked_by_call(view, instr))
     names = view.names(instr.function)
     for name in names:
         if on_host(name):
@@ -136,11 +142,12 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         yield from _given(view, instr, f"gives {_MAY_BE_ARRAY}, to code that is not known")
 
 
-def _of_dtype(view: FrameView, instr: ir.Instr, asked: Iterator[array_parts.Asked]) -> Iterator[Hit]:
+def _of_dtype(view: FrameView, instr: ir.Instr, asked: Iterator[Asked]) -> Iterator[Hit]:
     """What only the dtype of an array answers."""
-    for slot, said, outcome in asked:
+    for slot, said, raises in asked:
         needs = _derived(view, slot) if any(isinstance(o, Unknown) for o in view.value(slot)) else 0
         if needs:
+            outcome = Outcome.RAISES if raises else Outcome.DIFFERS
             yield Hit(instr.position, f"{said} {_MAY_BE_ARRAY} and becomes a tensor", needs, outcome=outcome)
 
 
@@ -219,7 +226,7 @@ def _asked(view: FrameView, instr: ir.Call, said: str) -> Iterator[Hit]:
 
 
 def _looks(view: FrameView, instr: ir.Call) -> bool:
-    return any(isinstance(o, Lit) and o.const in _EAGER | ATTRIBUTES for o in view.value(argument(instr, 1)))
+    return any(isinstance(o, Lit) and o.const in _EAGER | OF_ARRAYS for o in view.value(argument(instr, 1)))
 
 
 def _is_foreign(view: FrameView, call: ir.Call) -> bool:
@@ -231,9 +238,9 @@ def _is_foreign(view: FrameView, call: ir.Call) -> bool:
 
 def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
     """`x.mean()`, `x.T`, `x[0].item()`, `x.numpy()` of what may be an array or a part of one, or an eager tensor."""
-    yield from _of_dtype(view, instr, array_parts.read(view, instr))
+    yield from _of_dtype(view, instr, asked_by_attribute(view, instr))
     known = not any(isinstance(o, Unknown) for o in view.value(instr.owner))
-    if instr.name not in _EAGER and (known or instr.name not in ATTRIBUTES):
+    if instr.name not in _EAGER and (known or instr.name not in OF_ARRAYS):
         return
     needs = _derived(view, instr.owner)
     if needs:
@@ -309,7 +316,7 @@ def _takes(function: FunctionView, needs: int) -> bool:
     )
 
 
-_CALLED: Final = _QUESTIONS | _LOOKS | _ITERATE | _ITERATE_ONE | array_parts.ANSWERED | {"builtins.type"}
+_CALLED: Final = _QUESTIONS | _LOOKS | _ITERATE | _ITERATE_ONE | ANSWERED | {"builtins.type"}
 
 
 def _called(_: ProjectView, value: Value) -> bool:
@@ -333,7 +340,7 @@ type hint (`tf.Tensor`, `float`), a call that passes it, or `tf.convert_to_tenso
     level=None,
     triggers={
         ir.Call: Where(call, names=lambda name: on_host(name) or name in _CALLED, values=_called),
-        ir.Attr: attributes(attribute, ATTRIBUTES | array_parts.ATTRIBUTES | _EAGER),
+        ir.Attr: attributes(attribute, OF_ARRAYS | OF_DTYPES | _EAGER),
         ir.Loop: loop,
         ir.Unpack: unpack,
     },

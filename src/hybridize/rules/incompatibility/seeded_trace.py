@@ -7,9 +7,9 @@ from typing import Final
 
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.misuse.global_seed import SEEDS, draws
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.harm.witness import is_called_again
+from hybridize.tracing.running.seeded import SEEDS, draws
 from hybridize.tracing.state.staleness import extent_of
 from hybridize.tracing.views import FrameView, FunctionView
 

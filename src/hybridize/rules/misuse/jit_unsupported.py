@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.calls import NOT_TRACED
-from hybridize.domain.objects import Stream
 from hybridize.facts.calls.callgraph import extent
-from hybridize.flow.frames import Frame
-from hybridize.library.tensorflow.xla import REFUSED, REFUSED_MODULES
-from hybridize.program import ir
-from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.tracing.hybridized import is_true, option
-from hybridize.tracing.views import FrameView, FunctionView, ProjectView
+from hybridize.tracing.running.compiled import unsupported
+from hybridize.tracing.views import FunctionView
 
-_METHODS: Final = ("tf.lookup.", "tf.queue.")
 _MOST: Final = 4
 
 
@@ -29,27 +24,6 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         found.setdefault((path, pos), name)
     for (path, pos), name in sorted(found.items())[:_MOST]:
         yield Hit(pos, f"XLA cannot compile {name if ' ' in name else f'`{name}`'}", path=path)
-
-
-def unsupported(project: ProjectView, frames: Iterable[Frame]) -> Iterator[tuple[str, int, str]]:
-    """What some traced frames run that XLA has no kernel for: path, position, and name."""
-    for frame in frames:
-        for pos, name in frame.ops.items():
-            if name in REFUSED or name.startswith(REFUSED_MODULES):
-                yield frame.code.path, pos, name
-        for pos, name in _hidden(FrameView(project, frame)):
-            yield frame.code.path, pos, name
-
-
-def _hidden(view: FrameView) -> Iterator[tuple[int, str]]:
-    """Methods of tables and queues, and loops over datasets."""
-    for instr in index_of(view.code).flat:
-        if isinstance(instr, ir.Iter) and any(isinstance(o, Stream) and o.is_data for o in view.value(instr.source)):
-            yield instr.position, "a loop over a dataset"
-        elif isinstance(instr, ir.Call):
-            for name in view.names(instr.function):
-                if name.startswith(_METHODS):
-                    yield instr.position, name
 
 
 RULE = Rule(

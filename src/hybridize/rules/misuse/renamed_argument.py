@@ -6,16 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import NONE_V
-from hybridize.library.dialect import OF_TRACES
+from hybridize.library.dialect import OF_TRACES, RENAMED
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import decorator_keywords, is_true, option
 from hybridize.tracing.views import FunctionView, position_of
 
-#: The old name, the new one, the first release that has it.
-RENAMED: Final = {
-    "experimental_relax_shapes": ("reduce_retracing", (2, 9)),
-    "experimental_compile": ("jit_compile", (2, 5)),
-}
 #: The arguments that there have been, with the first and last release that takes them (None: still does).
 _KNOWN: Final[dict[str, tuple[tuple[int, int], tuple[int, int] | None]]] = {
     "func": ((2, 0), None),

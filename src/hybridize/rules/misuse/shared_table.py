@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from hybridize.facts.state.guards import guarded, is_cached
 from hybridize.program import ir
-from hybridize.rules.misuse.variable_creation import passes
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.tracing.creation import is_table, makes_table
+from hybridize.tracing.retraced.keyed import passes
 from hybridize.tracing.views import FrameView
 
 

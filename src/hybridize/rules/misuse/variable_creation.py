@@ -13,7 +13,6 @@ from hybridize.flow.frames import Frame
 from hybridize.flow.truth import truth
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.records import dataclass
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.tracing.creation import (
     builds_weights,
@@ -24,7 +23,7 @@ from hybridize.tracing.creation import (
     once_kept,
 )
 from hybridize.tracing.keras.late import made_late
-from hybridize.tracing.retraced.keyed import comes_late, keys, varies
+from hybridize.tracing.retraced.keyed import Guarded, comes_late, guarded_creations, keys, passes, varies
 from hybridize.tracing.state.staleness import extent_of
 from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
@@ -40,11 +39,11 @@ def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     if name is None or is_cached(view.code):
         return
     if guarded(view.frame, pos):
-        _keyed(view.project)[view.frame, pos] = _Guarded(name, keys(view.code, pos))
+        guarded_creations(view.project)[view.frame, pos] = Guarded(name, keys(view.code, pos))
         return
     key = once_kept(view, instr)
     if key is not None:
-        _keyed(view.project)[view.frame, pos] = _Guarded(name, [key])
+        guarded_creations(view.project)[view.frame, pos] = Guarded(name, [key])
         return
     yield Hit(pos, f"makes a `{name}` at every call", about=name, subject=_made_late(view, instr))
 
@@ -94,19 +93,10 @@ def _inside(obj: Obj) -> list[Value]:
 _DEEP: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _Guarded:
-    """A creation under a guard, or a call of one: what is made, the keys that the guard asks for, the place of it."""
-
-    name: str
-    keys: list[int]
-    made: tuple[str, int] | None = None
-
-
 def keyed(function: FunctionView) -> Iterator[Hit]:
     """What is made once for each key, or under a condition that only a later call meets."""
     project = function.project
-    known = _keyed(project)
+    known = guarded_creations(project)
     own = project.extents.of_all(function.frames) if known else 0
     engine = project.solution.engine
     for (frame, pos), each in known.items():
@@ -145,29 +135,6 @@ def _at_root(function: FunctionView) -> Iterator[Hit]:
     yield from keyed(function)
     for pos, what in made_late(function):
         yield Hit(pos, f"{what} where an argument says so, which the first call does not: too late for a graph")
-
-
-def _keyed(project: ProjectView) -> dict[tuple[Frame, int], _Guarded]:
-    """The guarded creations that `scan` has seen, and the guarded calls of functions that make something."""
-    return project.shared("keyed creations", dict)
-
-
-def passes(view: FrameView, pos: int, callee: Frame) -> bool:
-    """Calls that run once, or keep what they made, make nothing at the later ones."""
-    if guarded(view.frame, pos):
-        name, made = _first_made(FrameView(view.project, callee))
-        _keyed(view.project).setdefault((view.frame, pos), _Guarded(name, keys(view.code, pos), made))
-        return False
-    return not is_cached(callee.code)
-
-
-def _first_made(view: FrameView) -> tuple[str, tuple[str, int] | None]:
-    """What a function makes itself, and where."""
-    for instr in index_of(view.code).of(ir.Call):
-        name = makes_variables(view, instr.function)
-        if name is not None:
-            return name, (view.code.path, instr.position)
-    return "variable", None
 
 
 RULE = Rule(

@@ -7,15 +7,51 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Lit, Prim, Tensor, Value
 from hybridize.facts.origins import calls_to, definitions, passed_slots
-from hybridize.facts.state.guards import regions
+from hybridize.facts.state.guards import guarded, is_cached, regions
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
+from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
+from hybridize.records import dataclass
+from hybridize.tracing.creation import makes_variables
+from hybridize.tracing.views import FrameView, ProjectView
 
 #: Whether a value may be true, and whether it may be false.
 Truth: TypeAlias = Callable[[Frame, Value], tuple[bool, bool]]
 _DEPTH: Final = 6
 _STATIC_SHAPE: Final = frozenset({"shape", "get_shape", "as_list"})
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A creation under a guard, or a call of one: what is made, the keys that the guard asks for, the place of it."""
+
+    name: str
+    keys: list[int]
+    made: tuple[str, int] | None = None
+
+
+def guarded_creations(project: ProjectView) -> dict[tuple[Frame, int], Guarded]:
+    """The guarded creations that were seen, and the guarded calls of functions that make something."""
+    return project.shared("keyed creations", dict)
+
+
+def passes(view: FrameView, pos: int, callee: Frame) -> bool:
+    """Calls that run once, or keep what they made, make nothing at the later ones."""
+    if guarded(view.frame, pos):
+        name, made = _first_made(FrameView(view.project, callee))
+        guarded_creations(view.project).setdefault((view.frame, pos), Guarded(name, keys(view.code, pos), made))
+        return False
+    return not is_cached(callee.code)
+
+
+def _first_made(view: FrameView) -> tuple[str, tuple[str, int] | None]:
+    """What a function makes itself, and where."""
+    for instr in index_of(view.code).of(ir.Call):
+        name = makes_variables(view, instr.function)
+        if name is not None:
+            return name, (view.code.path, instr.position)
+    return "variable", None
 
 
 def keys(code: Code, position: int) -> list[int]:

@@ -1,1 +1,1 @@
-"""Where code runs: eagerly, in graphs, in which programs, or never."""
+"""Where code runs: eagerly, in graphs, under XLA, in which programs, or never."""

@@ -1,1 +1,1 @@
-"""Shapes and dtypes: which dims a graph does not know, and where operands must be of one dtype."""
+"""Shapes, dtypes, classes: which dims a graph does not know, where dtypes must be one, what becomes of arrays."""
