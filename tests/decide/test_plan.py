@@ -490,6 +490,36 @@ def test_all_that_is_safe_holds_what_draws_and_takes_no_tensor(tmp_path: Path) -
     assert codes(found["Sampler.counted"]) >= {"HY003"}
 
 
+GIVEN_OBJECTS = """\
+import tensorflow as tf
+
+class Normal:
+    def __init__(self, scale):
+        self.scale = tf.Variable(scale)
+
+def spread(normal: Normal):
+    found = normal.scale
+    for _ in range(9):
+        found = tf.exp(found) * normal.scale
+    return found
+
+class Model(tf.Module):
+    def __init__(self):
+        self.scale = tf.Variable([1.0, 2.0])
+
+    def spread(self):
+        found = self.scale
+        for _ in range(9):
+            found = tf.exp(found) * self.scale
+        return found
+"""
+
+
+def test_a_function_without_tensors_that_is_given_objects_must_be_seen_to_be_called(tmp_path: Path) -> None:
+    """Each new object would be a trace, and nobody knows whether callers make one for each call."""
+    assert chosen(functions(GIVEN_OBJECTS, tmp_path, all_safe=True)) == ["Model.spread"]
+
+
 TF1 = """\
 import tensorflow.compat.v1 as tf
 tf.disable_v2_behavior()

@@ -25,9 +25,9 @@ from hybridize.decide.pointless import removes_for_nothing
 from hybridize.decide.weight_names import asks_for_names
 from hybridize.decide.worth import MOSTLY, Worth, counted, is_counted
 from hybridize.domain.calls import BY_OTHERS
-from hybridize.domain.objects import Container, Tensor, Tup, Unknown
+from hybridize.domain.objects import Container, Inst, LibInst, Tensor, Tup, Unknown
 from hybridize.facts.gain.benefit import Work
-from hybridize.facts.model import Against, Evidence, FunctionFacts, Mode, ParameterFacts, Ternary
+from hybridize.facts.model import Against, Evidence, FunctionFacts, FunctionKind, Mode, ParameterFacts, Ternary
 from hybridize.flow.solve import given_position
 from hybridize.library import costs
 from hybridize.program.ir import Code
@@ -202,16 +202,22 @@ class _Chooser:
         """Why a conversion that is safe is not made; None where it is. `--all-safe` makes all that the default does."""
         even_so = self._open_even_so(code, facts, share) if self.all_safe else None
         vouched = self.all_safe and even_so is None
-        if vouched and decision.precondition == "P7":  # what makes up for the missing tensors is the gain alone
-            return self.worth.against(code, facts, share, work, counted_only=True)
-        if vouched:
+        if vouched and decision.precondition != "P7":  # what makes up for the missing tensors is the gain alone
             return None
+        if vouched and not self._takes_objects(code, facts):
+            return self.worth.against(code, facts, share, work, counted_only=True)
         reason = self.worth.against(code, facts, share, work) or self._no_gain(code, facts, work)
-        if reason is None:
+        if reason is None and not vouched:
             reason = self._too_unsure(code, facts, decision)
             if reason is not None and not self.all_safe and decision.precondition != "P7":  # whose parts may be P1
                 self.gains.withheld.add(code)
         return None if reason is None else even_so or reason
+
+    def _takes_objects(self, code: Code, facts: FunctionFacts) -> bool:
+        """Whether a function is given objects beside its receiver: each new one is a trace, and may be for one call."""
+        first = 1 if facts.kind is FunctionKind.METHOD else 0
+        values = (value for frame in self.basis.frames.get(code, []) for value in frame.args[first:])
+        return any(isinstance(o, (Inst, LibInst)) for value in values for o in value)
 
     def _noticed(self, code: Code, report: FunctionReport, share: float) -> FunctionReport:
         """A removal by default is made only where it gains something."""
