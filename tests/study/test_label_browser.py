@@ -66,6 +66,12 @@ class Page:
     def all(self, css: str) -> list[Any]:
         return list(self.driver.find_elements("css selector", css))
 
+    def texts(self, css: str) -> list[str]:
+        """What elements say, all at one moment: the page may draw them anew."""
+        return list(
+            self.driver.execute_script("return [...document.querySelectorAll(arguments[0])].map(e => e.innerText)", css)
+        )
+
     def one(self, css: str) -> Any:
         return self.until(lambda: next((found for found in self.all(css) if found.is_displayed()), None), css)
 
@@ -177,7 +183,7 @@ def test_two_raters_a_disagreement_reconciliation_and_kappa(
     assert not ana.all("#compare")
     # Bo is blind: the queue says that somebody rated, nothing more.
     bo.until(lambda: "1 other rating" in bo.one("#queue li:first-child").text, "Ana's count in the queue", 15)
-    assert "Missing tf.function" not in [one.text for one in bo.all("#queue li")]
+    assert "Missing tf.function" not in bo.texts("#queue li")
     bo.fill("API misuse", "API confusion", "Lower performance", "Add tf.function decorator")
     bo.saved()
     bo.keys(CTRL_ENTER)
@@ -209,7 +215,7 @@ def test_two_raters_a_disagreement_reconciliation_and_kappa(
     ana.status("2 reconciled")
     ana.one("#agreement").click()
     ana.one("#kappa")
-    kappa = [cell.text for cell in ana.all("#kappa tr:nth-child(2) td")]
+    kappa = ana.texts("#kappa tr:nth-child(2) td")
     assert kappa[:6] == ["identification", "all", "Cohen's kappa", "ana × bo", "3", "1.000"]
     shot(ana, "agreement")
     final = rows(study_file, "SELECT item, is_fix, category, cause FROM reconciled_named ORDER BY item")
