@@ -48,7 +48,7 @@ def complaints(chosen: list[Case], server: ForkServer, folder: Path) -> list[str
 
 @pytest.mark.slow
 def test_programs_do_the_same(server: ForkServer, tmp_path: Path) -> None:
-    wrong = complaints(cases()[::2], server, tmp_path)  # half of them: all take a third of what CI has
+    wrong = complaints(cases(), server, tmp_path)
     assert not wrong, "\n".join(wrong)
 
 
