@@ -758,6 +758,47 @@ PROGRAMS: Final[dict[str, str]] = {
             return list(it)  # <-
         f()
     """,
+    "iterators_of_its_own_in_lists": """
+        def counted(n):
+            for i in range(n):
+                yield i
+        def f(xs):
+            its = [counted(2), map(abs, xs)]
+            its.append(zip(xs, xs))
+            first = next(its[0]), next(its[1]), next(its[2])
+            pairs = [pair for pair in zip(*its)]
+            more = [counted(n) for n in (2, 3)]
+            return first, pairs, list(zip(*more)), list(zip(*(counted(1), enumerate(xs))))
+        f([1, 2])
+    """,
+    "iterator_from_outside_among_its_own": """
+        source = map(int, ["1", "2"])
+        def f(xs):
+            its = [map(abs, xs), source]
+            return list(zip(*its))  # <-
+        f([1, 2])
+    """,
+    "iterator_from_outside_appended": """
+        source = map(int, ["1", "2"])
+        def f(xs):
+            its = []
+            its.append(source)
+            return next(its[0])  # <-
+        f([1, 2])
+    """,
+    "iterator_from_outside_extended": """
+        source = map(int, ["1", "2"])
+        def f(xs):
+            its = [map(abs, xs)]
+            its.extend([source])
+            return next(its[1])  # <-
+        f([1, 2])
+    """,
+    "iterators_of_the_caller_zipped": """
+        def f(its):
+            return list(zip(*its))  # <-
+        f([map(int, ["1"]), map(int, ["2"])])
+    """,
     "zip_listed": """
         pairs = zip([1, 2], [3, 4])
         def f():

@@ -101,6 +101,20 @@ def test_a_program_is_started_once(tmp_path: Path) -> None:
     assert "HY021" in {s.code for s in found.statuses}
 
 
+@pytest.mark.parametrize("setting", ["FLAGS.scale", "scale"])
+def test_what_a_program_sets_before_its_loop_is_no_change(setting: str, tmp_path: Path) -> None:
+    """`app.run(main)` calls `main` once: what that sets first of a flag or variable stays, what its loop sets moves."""
+    head = 'from absl import flags\nFLAGS = flags.FLAGS\nscale = 2.0\nflags.DEFINE_float("scale", 2.0, "")\n'
+    source = head + TRAIN.replace("policy.scale", setting)
+    change = f"{setting} = float(argv[0])\n"
+    before = source.replace("policy = make(2.0)\n", f"global scale\n    policy = None\n    if argv:\n        {change}")
+    within = source.replace("policy = make(2.0)", "global scale\n    policy = None")
+    within = within.replace("policy)\n\nif", f"policy)\n        {change}\nif")
+    assert functions(tmp_path, policies=POLICY, train=before)["step"].decision.action is Action.CONVERT_TO_HYBRID
+    found = functions(tmp_path, policies=POLICY, train=within)["step"]
+    assert "HY602" in {s.code for s in found.statuses}
+
+
 def test_what_only_tests_make_stands_beside_nothing(tmp_path: Path) -> None:
     test = "import small\ndef test_main():\n    small.main()\n    assert small.step\n"
     found = functions(tmp_path, steps=STEP, small=SCRIPT, test_small=test)["step"]

@@ -28,10 +28,11 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.session import cached, solved
 from hybridize.domain.tensors import NDARRAY
+from hybridize.domain.words import APPENDS
 from hybridize.flow.frames import Frame
 from hybridize.library.dialect import CHOOSING, MAPPING, STRATEGIES
 from hybridize.program import ir
-from hybridize.program.index import index_of
+from hybridize.program.index import Index, index_of
 from hybridize.program.index import instructions as instructions  # for those who ask for both
 from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import arguments
@@ -167,9 +168,32 @@ def _operands(frame: Frame, kind: str, target: Obj, instr: ir.Call) -> list[int]
     named = dict(instr.keywords)
     if kind != "iterator" and "out" in named:
         return [named["out"]]
-    every = [slot for slot, _ in instr.arguments] + list(named.values())
+    given = ((put_in(frame, slot) if starred else None) or [slot] for slot, starred in instr.arguments)
+    every = [slot for some in given for slot in some] + list(named.values())
     fitting = [slot for slot in every if target in (frame.vals[slot] or ())]
     return fitting if kind == "iterator" else fitting[:1]
+
+
+def put_in(frame: Frame, slot: int) -> list[int] | None:
+    """What a list or tuple gets that the code itself makes, at once and later; None of what it does not make."""
+    index = index_of(frame.code)
+    made = index.source(slot)
+    if not isinstance(made, ir.Sequence):
+        return None
+    put = [*made.elements, *((use.value, False) for use in index.of(ir.Append, ir.SetItem) if _is(index, use, made))]
+    for name in APPENDS:
+        methods = {each.target for each in index.attributes.get(name, ()) if _is(index, each, made)}
+        calls = (use for target in methods for use in index.uses.get(target, ()) if isinstance(use, ir.Call))
+        put += [(call.arguments[-1][0], name == "extend") for call in calls if call.arguments]
+    found: list[int] = []
+    for part, several in put:
+        inner = index.source(part) if several else None
+        found += [part] if not isinstance(inner, ir.Sequence) else [each for each, _ in inner.elements]
+    return found
+
+
+def _is(index: Index, user: ir.Append | ir.SetItem | ir.Attr, made: ir.Sequence) -> bool:
+    return index.original(user.owner) == made.target
 
 
 #: Where a value came from: a parameter's index, the object whose field held it, the captured variable; None: elsewhere.
@@ -210,12 +234,9 @@ def _trace(frame: Frame, slot: int, seen: set[tuple[int, int]], found: set[Root]
     elif isinstance(instr, ir.Item) and _is_gathered(frame, instr):
         return
     elif isinstance(instr, ir.Part):
-        made = definitions(code).get(instr.source)
-        if isinstance(made, ir.Sequence):
-            for part, _ in made.elements:
-                _trace(frame, part, seen, found)
-        else:
-            _trace(frame, instr.source, seen, found)
+        put = put_in(frame, instr.source)
+        for part in [instr.source] if put is None else put:
+            _trace(frame, part, seen, found)
     elif isinstance(instr, (ir.Copy, ir.Enter)):
         _trace(frame, instr.source, seen, found)
     elif isinstance(instr, ir.Inplace):

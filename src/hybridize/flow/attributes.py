@@ -445,7 +445,7 @@ class Attributes:
                 if isinstance(obj, Mod) and not value:
                     obj.cell(name)
             case Lib():
-                frame.effect("state", None, f"{obj.name}.{name}", pos)
+                frame.effect("state", obj, f"{obj.name}.{name}", pos)
                 return
             case Wrapper():  # a decorated function: its attributes are kept, and looked for, with the function inside
                 for inner in obj.inner:

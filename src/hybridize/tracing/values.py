@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from hybridize.closure import closure
@@ -265,8 +266,13 @@ def argument(call: ir.Call, index: int, name: str = "") -> int:
 def uses(view: FrameView, slot: int) -> list[Instr]:
     """The instructions that use a slot, through the names that it gets."""
     index = index_of(view.code).uses
-    names = closure([slot], lambda each: [i.target for i in index.get(each, ()) if isinstance(i, ir.Passing)])
-    return [i for name in names for i in index.get(name, ()) if not isinstance(i, ir.Passing)]
+    return [i for name in names_of(view, slot) for i in index.get(name, ()) if not isinstance(i, ir.Passing)]
+
+
+def names_of(view: FrameView, slot: int) -> Collection[int]:
+    """The slots of the names that a value gets, its own first."""
+    index = index_of(view.code).uses
+    return tuple(closure([slot], lambda each: [i.target for i in index.get(each, ()) if isinstance(i, ir.Passing)]))
 
 
 #: What a value that also holds a tensor may be.

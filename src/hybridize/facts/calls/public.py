@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 
 from hybridize.closure import closure
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Func
 from hybridize.domain.words import SETTING_UP
+from hybridize.facts.origins import edges_to, starts_program
 from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code
 from hybridize.source import Role, Roles
@@ -39,7 +41,13 @@ class Strangers:
         self._public = Public(roles)
         self._frames = solution.frames
         handed = (o.func if isinstance(o, Bound) else o for o in solution.world.escaped)
-        self._handed = {func.code for func in handed if isinstance(func, Func)}
+        self._handed = {func.code for func in handed if isinstance(func, Func) and not self._starts(func.code)}
+
+    def _starts(self, code: Code) -> bool:
+        """Whether a function is handed out as the whole program: `app.run(main)` calls it once."""
+        every = [(how, caller, pos) for frame in self._frames.get(code, ()) for caller, pos, how in edges_to(frame)]
+        handed = [starts_program(caller, pos) for how, caller, pos in every if how is How.CALLBACK]
+        return bool(handed) and all(handed)
 
     @cached_property
     def _run_again(self) -> frozenset[Code]:

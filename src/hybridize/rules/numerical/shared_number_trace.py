@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
-from hybridize.domain.objects import Lit, Tensor
-from hybridize.domain.words import ELEMENTWISE, NUMBERS
+from hybridize.domain.calls import DIRECT
+from hybridize.domain.objects import Bound, Func, Lit, Prim, Tensor, Value
+from hybridize.domain.words import NUMBERS
 from hybridize.facts.model import Evidence
+from hybridize.facts.origins import called_at, passed_slots
 from hybridize.program import ir
+from hybridize.program.ir import Instr
+from hybridize.program.operands import arguments
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.tracing.values import uses
+from hybridize.tracing.shapes.meetings import ALIKE, OPERATORS, met
+from hybridize.tracing.values import names_of, uses
 from hybridize.tracing.views import FrameView, FunctionView
 
-_ARITHMETIC: Final = ELEMENTWISE - {"//", "%"}
+_DEPTH: Final = 8
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -44,15 +49,55 @@ def _equal(literals: list[Lit]) -> tuple[Lit, Lit] | None:
     return None
 
 
-def _neutral(view: FrameView, slot: int) -> bool:
-    """Whether a number only meets floating-point tensors: those say what it becomes."""
-    for use in uses(view, slot):
-        if not isinstance(use, ir.Binary) or use.operator not in _ARITHMETIC:
+def _neutral(view: FrameView, slot: int, depth: int = 0) -> bool:
+    """Whether a number only meets floating-point tensors: those say what it becomes (bfloat16 refuses True)."""
+    names = names_of(view, slot)
+    return depth < _DEPTH and all(_takes_either(view, use, names, depth) for use in uses(view, slot))
+
+
+def _takes_either(view: FrameView, use: Instr, names: Collection[int], depth: int) -> bool:
+    """Whether a use gives the same for numbers that are equal, or what it makes of them is used so."""
+    match use:
+        case ir.Call():
+            return _is_told(view, use, names) or _passes(view, use, names, depth)
+        case ir.Unary(operator="-"):
+            return _neutral(view, use.target, depth + 1)
+        case ir.TwoSided() if use.operator in OPERATORS:
+            others = view.value(use.right if use.left in names else use.left)
+            if others and all(isinstance(o, (Lit, Prim)) and o.kind in NUMBERS for o in others):
+                return isinstance(use, ir.Compare) or _neutral(view, use.target, depth + 1)
+            return _are_floats(others)
+    return False
+
+
+def _is_told(view: FrameView, call: ir.Call, names: Collection[int]) -> bool:
+    """Whether a library's function makes of a number what the tensor before it is: `tf.multiply(x, k)`."""
+    called = view.names(call.function)
+    places = met(view, call) if called and all(name in ALIKE for name in called) else []
+    here = [each for each in places if each.slot in names]
+    told = (each.yields and any(_are_floats(view.value(other)) for other in each.others) for each in here)
+    count = sum(slot in names for slot in arguments(call))
+    return bool(here) and len(here) == count and places[0] not in here and all(told)
+
+
+def _passes(view: FrameView, call: ir.Call, names: Collection[int], depth: int) -> bool:
+    """Whether functions of the project get a number, and are content with either."""
+    callees = called_at(view.frame, call.position, DIRECT)
+    if not callees or not all(isinstance(o, (Func, Bound)) for o in view.value(call.function)):
+        return False
+    for callee in callees:
+        passed = [passed_slots(view.frame, call.position, callee, i) for i in range(len(callee.code.params))]
+        if any(slots is None for slots in passed):
             return False
-        other = view.value(use.right if use.left == slot else use.left)
-        if not other or not all(isinstance(o, Tensor) and (o.dtype or "").startswith("float") for o in other):
+        inner = FrameView(view.project, callee)
+        got = [p for p, slots in zip(callee.code.params, passed, strict=True) if not set(slots or ()).isdisjoint(names)]
+        if not got or not all(_neutral(inner, param.slot, depth + 1) for param in got):
             return False
     return True
+
+
+def _are_floats(value: Value) -> bool:
+    return bool(value) and all(isinstance(o, Tensor) and (o.dtype or "").startswith("float") for o in value)
 
 
 RULE = Rule(
@@ -63,7 +108,8 @@ RULE = Rule(
     summary="Python numbers of different types that are equal reach one parameter.",
     details="""A traced function keeps one graph for each value of a Python argument, and 1, 1.0 and True are the same
 key: what is traced first serves the others too, with its type. `target(x, 1)` and then `target(x, True)` gives the
-result for 1. Pass values of one type, or tensors. Arithmetic with floating-point tensors is fine.""",
+result for 1. Pass values of one type, or tensors. Where the number only meets floating-point tensors (`x * k`,
+`tf.maximum(x, -k)`, also in functions that it is passed to) it becomes one of their dtype, whatever its type: fine.""",
     level=Level.WARNING,
     root=scan,
     bare=True,
@@ -77,6 +123,19 @@ r1 = target(tf.constant(1.0), 2)
 r2 = target(tf.constant(1.0), 2.0)
 """,
             line=2,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def filled(x, k):
+    return x * tf.cast(tf.fill([2], k) / 4, tf.float32), tf.fill([2], k)
+def target(x, k):
+    return filled(x * k, k)
+r1 = target(tf.constant(1.0), 2)
+r2 = target(tf.constant(1.0), 2.0)
+""",
+            line=4,
             outcome=Outcome.DIFFERS,
         ),
         Example(
@@ -97,6 +156,17 @@ r2 = target(tf.constant(1.0), True)
 import tensorflow as tf
 def target(x, k):
     return x * k
+r1 = target(tf.constant(1.0), 2)
+r2 = target(tf.constant(1.0), 2.0)
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def scaled(x, k):
+    return tf.maximum(x * -k, 1 - k)
+def target(x, k):
+    return scaled(x, k) if k > 1 else x
 r1 = target(tf.constant(1.0), 2)
 r2 = target(tf.constant(1.0), 2.0)
 """

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias, cast
 
 from hybridize.domain.calls import REPEATED, UNORDERED, How
 from hybridize.domain.objects import Bound, Class, Func, Inst, Wrapper
+from hybridize.facts.calls.frequency import run_as
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -291,7 +292,11 @@ class Sites:
         found = self._run.get(key)
         if found is None:
             some = self.of(frame).get(pos, ())
-            found = self._run[key] = [(callee, how) for callee, how in some if _is_callee(frame, instr, callee)]
+            found = [(callee, how) for callee, how in some if _is_callee(frame, instr, callee)]
+            found = [(callee, run_as(frame, pos, how) if how is How.CALLBACK else how) for callee, how in found]
+            if not isinstance(instr, ir.Call):  # `app.run`, which is read before it is called
+                found = [each for each in found if each[1] is not How.START]
+            self._run[key] = found
         return found
 
 

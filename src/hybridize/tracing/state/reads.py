@@ -34,15 +34,7 @@ from hybridize.tracing.state.globals import TELLING, UNLESS_GIVEN
 from hybridize.tracing.state.parts import constants, keys_read
 from hybridize.tracing.state.setters import setters_of
 from hybridize.tracing.state.settings import Settings
-from hybridize.tracing.state.writes import (
-    ENVIRONMENT,
-    Place,
-    Writes,
-    fields_named,
-    hides_default,
-    library_classes,
-    writes_of,
-)
+from hybridize.tracing.state.writes import ENVIRONMENT, Place, Writes, hides_default, library_classes, writes_of
 from hybridize.tracing.views import FrameView
 
 
@@ -144,7 +136,7 @@ def _of_namespace(view: FrameView, instr: ir.Item, known: Writes) -> Iterator[Hi
     """An item of `globals()`, `vars(obj)` or `obj.__dict__`: the variable or field of that name."""
     owners = frozenset(o.extra[0] for o in view.value(instr.source) if isinstance(o, Wrapper) and o.kind == "namespace")
     for name in sorted(constants(view.frame, instr.index) or (), key=repr) if owners else ():
-        cells = [each for each in fields_named(owners, str(name)) if known.is_late(each[0])]
+        cells = [each for each in known.fields(owners, str(name)) if known.is_late(each[0])]
         for hit in _of_places(instr, cells, ()):
             yield replace(hit, message=f"reads `{name}`, which changes between calls", about=str(name))
 
@@ -205,7 +197,7 @@ def _of_call(view: FrameView, instr: ir.Call, known: Writes) -> Iterator[Hit]:
         elif name in (GETATTR, ATTRGETTER):
             owners, attributes = attributes_asked(view, instr)
             for attribute in sorted(attributes):
-                cells = [each for each in fields_named(owners, attribute) if known.is_late(each[0])]
+                cells = [each for each in known.fields(owners, attribute) if known.is_late(each[0])]
                 for hit in _of_places(instr, cells, ()):
                     yield replace(hit, message=f"reads `{attribute}`, which changes between calls", about=attribute)
 

@@ -40,6 +40,7 @@ from hybridize.program.ir import Instr
 from hybridize.records import dataclass, field
 from hybridize.tracing.state.arrays import others_holding
 from hybridize.tracing.state.globals import GLOBALS, SETTING
+from hybridize.tracing.state.library_fields import LibraryField, field_of, field_set
 from hybridize.tracing.state.parts import Part, changes, stays
 from hybridize.tracing.views import ProjectView
 
@@ -146,10 +147,16 @@ class Writes:
         key = (frame.vals[instr.owner] or _NO_VALUE, instr.name)
         found = self._fields.get(key)
         if found is None:
-            cells = dict.fromkeys([*fields_named(*key), *(self._all_switches() if _is_functional(*key) else ())])
+            cells = dict.fromkeys([*self.fields(*key), *(self._all_switches() if _is_functional(*key) else ())])
             found = tuple(each for each in cells if self.is_late(each[0]) and not is_variable(each[1], instr.name))
             self._fields[key] = found
         return found
+
+    def fields(self, owners: Value, name: str) -> list[tuple[Cell, Heap | None]]:
+        """The places where an attribute of some objects may be; those that the program sets of a library's modules."""
+        named = (each for each in owners if isinstance(each, Lib)) if self.states else ()
+        set_of = (self.states.get(field_of(each, name)) for each in named)
+        return [*fields_named(owners, name), *((cell, None) for cell in set_of if cell is not None)]
 
     def late_states(self, value: Value) -> list[tuple[Cell, Heap | None]]:
         """What stands for the state of the library objects in a value, as far as it changes late."""
@@ -287,6 +294,8 @@ def _places(
         return _states(target, states)
     if effect.detail in SETTING:
         return [(SETTING[effect.detail], None)]
+    if isinstance(target, Lib) and effect.kind in ("state", "attribute"):
+        return [(field_set(frame, effect, target, states), None)]
     if effect.kind == "state":
         return [(LOGGING, None)] if effect.detail.startswith("logging.") else []
     if effect.kind == "io":
@@ -462,6 +471,7 @@ def _may_be_late(place: Place, found: dict[tuple[Frame, int], None], owner: Heap
     rest = any(not _is_early(frame, pos, place, owner) for frame, pos in others)
     # The class body, or a constructor that is no code of the project, has given the first value.
     given = owner is not None and isinstance(place, Cell) and not place.writes.keys() <= plain
+    given = given or (isinstance(place, LibraryField) and place.given)
     return rest or len(plain) > 1 or (bool(plain) and (bool(others) or given))
 
 
