@@ -56,6 +56,12 @@ def test_folders_that_never_hold_the_projects_code_are_left_out(tmp_path: Path) 
     assert found(discover([tmp_path / "my-env"])) == ["lib/x.py"]
 
 
+def test_a_stray_file_of_an_environment_hides_no_code(tmp_path: Path) -> None:
+    make(tmp_path, "a.py", "agents/pyvenv.cfg", "agents/lib/python3.11/site-packages/x.py", "agents/batch/train.py")
+    make(tmp_path, "script/pyvenv.cfg", "script/run.py")
+    assert found(discover([tmp_path])) == ["a.py", "agents/batch/train.py", "script/run.py"]
+
+
 def test_exclude_patterns_are_relative_to_their_base(tmp_path: Path) -> None:
     make(tmp_path, "a.py", "gen/a.py", "p/gen/a.py", "p/a_pb2.py", "p/keep_pb2.py")
     assert found(discover([tmp_path], exclude=["/gen", "*_pb2.py", "!keep_pb2.py"])) == [

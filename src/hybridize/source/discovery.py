@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from os import DirEntry, PathLike
 from pathlib import Path
 
@@ -18,8 +18,18 @@ DEFAULT_EXCLUDES = frozenset(
 )
 
 _SUFFIXES = (".py", ".ipynb")
+#: What says that a folder is a virtual environment, under any name, and what one holds.
+_ENVIRONMENT = "pyvenv.cfg"
+_OF_ENVIRONMENTS = frozenset("bin etc include Include lib Lib lib64 Scripts share".split())
 # What macOS and Emacs leave beside a file: not the file.
 _DEBRIS = ("._", ".#")
+
+
+def is_environment(names: Collection[str]) -> bool:
+    """Whether a folder that holds these names is a virtual environment: it has no code, and no other folders."""
+    return _ENVIRONMENT in names and all(
+        name in _OF_ENVIRONMENTS or ("." in name and not name.endswith(_SUFFIXES)) for name in names
+    )
 
 
 def discover(
@@ -139,7 +149,7 @@ class _Walker:
                 self.fail(path, _reason(error))
                 continue
             names = {entry.name for entry in listing}
-            if "pyvenv.cfg" in names and not given:  # a virtual environment under any name
+            if is_environment(names) and not given:
                 continue
             if self.respect_gitignore and ".gitignore" in names:
                 rules = rules_from_file(os.path.join(path, ".gitignore"), path, rules)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import Final
 
-from hybridize.source.discovery import DEFAULT_EXCLUDES
+from hybridize.source.discovery import DEFAULT_EXCLUDES, is_environment
 
 #: What marks the top of a project, and what does where nothing of the first is anywhere above.
 MARKS: Final = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
@@ -47,13 +47,21 @@ def _nearest(folders: Sequence[str], marks: Sequence[str]) -> str | None:
     return next((each for each in folders if any(os.path.exists(os.path.join(each, mark)) for mark in marks)), None)
 
 
+def _names(folder: str) -> list[str]:
+    """What a folder holds; nothing where that cannot be read."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
 def _above(start: str) -> Iterator[str]:
     """A folder and those above it that may be the top of its project."""
     nobodys = {os.path.realpath(folder) for folder in (os.path.expanduser("~"), tempfile.gettempdir(), os.sep)}
     folder = start
     while folder == start or os.path.realpath(folder) not in nobodys:
         yield folder
-        if os.path.basename(folder) in DEFAULT_EXCLUDES or os.path.exists(os.path.join(folder, "pyvenv.cfg")):
+        if os.path.basename(folder) in DEFAULT_EXCLUDES or is_environment(_names(folder)):
             return
         above = os.path.dirname(folder)
         if above == folder:
