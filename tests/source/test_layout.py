@@ -7,6 +7,7 @@ import pytest
 from hybridize.api import analyze
 from hybridize.config import Config
 from hybridize.source import find_src_roots, package_name
+from hybridize.source.layout import name_of_root
 
 
 @pytest.mark.parametrize(
@@ -75,3 +76,37 @@ def test_a_package_by_itself_is_read_as_it_imports_itself(tmp_path: Path) -> Non
     for root in (tmp_path, shop):
         found = {f.facts.qualname: f for f in analyze([root], Config()).functions}
         assert found["step"].facts.reached, root
+
+
+STEPS = {"steps.py": "def step(x): ...\n", "nets.py": "class Net: ...\n", "tools/plots.py": ""}
+
+
+@pytest.mark.parametrize(
+    ("main", "folder", "name"),
+    [
+        ("from agents.steps import step\nfrom agents import nets\n", "clone", "agents"),
+        ("from agents.steps import (\n    step,\n)\nimport agents.tools.plots\n", "clone", "agents"),
+        ("from agents import steps\n", "agents", "agents"),
+        ("from agents import steps\n", "clone", ""),  # one module of that name may be anybody's
+        ("from agents.steps import step\nfrom agents.nets import Other\n", "clone", ""),  # a library's `nets`
+        ("from agents.steps import step\nfrom agents.layers import Dense\n", "clone", ""),
+        ("from tools.steps import step\nfrom tools import nets\n", "clone", ""),  # a folder of the project
+        ("from numpy.steps import step\nfrom numpy import nets\n", "clone", ""),
+        ("from a.steps import step\nfrom a import nets\nimport b.steps, b.nets\nfrom b import nets\n", "clone", ""),
+    ],
+)
+def test_imports_tell_what_a_folder_is_called(main: str, folder: str, name: str) -> None:
+    assert name_of_root(Path(folder), {**STEPS, "main.py": main}, frozenset({"numpy"})) == name
+
+
+def test_a_clone_under_another_name_is_read_as_it_imports_itself(tmp_path: Path) -> None:
+    clone = tmp_path / "shop-main"
+    clone.mkdir()
+    (clone / "steps.py").write_text("import tensorflow as tf\ndef step(x):\n    return tf.tanh(x @ x)\n", "utf-8")
+    (clone / "sizes.py").write_text("SIZE = 2\n", "utf-8")
+    (clone / "main.py").write_text(
+        "import tensorflow as tf\nfrom shop.sizes import SIZE\nfrom shop.steps import step\nstep(tf.ones((SIZE, 2)))\n",
+        "utf-8",
+    )
+    found = {f.facts.qualname: f for f in analyze([clone], Config()).functions}
+    assert found["step"].facts.reached

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hybridize.records import dataclass, replace
 from hybridize.source.discovery import discover, relative_to
-from hybridize.source.layout import find_src_roots, package_name
+from hybridize.source.layout import find_src_roots, name_of_root, package_name
 from hybridize.source.model import Discovery, FileRef, SourceError, SourceText
 from hybridize.source.names import ImportTable
 from hybridize.source.project import project_folders
@@ -92,7 +92,8 @@ def read_inputs(
     }
     texts = {path: text.text for path, text in read.items() if isinstance(text, SourceText)}
     starts = find_src_roots(root, asked.src)
-    table = ImportTable(found.files, starts, root_name=package_name(root), external=external, texts=texts)
+    name = name_of_root(root, texts, external) or package_name(root)
+    table = ImportTable(found.files, starts, root_name=name, external=external, texts=texts)
     return Inputs(
         root,
         found.files,

@@ -2,9 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from hybridize.regex import regex
 
@@ -12,6 +12,14 @@ _SETUP_DIRECTORY = regex(r"package_dir\s*=\s*\{\s*['\"]{2}\s*:\s*['\"]([^'\"]+)[
 _SETUP_WHERE = regex(r"find_(?:namespace_)?packages\(\s*(?:where\s*=\s*)?['\"]([^'\"]+)['\"]")
 _CFG_DIRECTORY = regex(r"^package_dir\s*=\s*(?:\n\s+)?=\s*(\S+)", re.MULTILINE)
 _CFG_WHERE = regex(r"^\[options\.packages\.find\][^\[]*?^where\s*=\s*(\S+)", re.MULTILINE | re.DOTALL)
+
+#: `import X.y`, `from X.y import name`, `from X import y`, by a whole name and under no condition.
+_IMPORT = regex(
+    r"^(?:import[ \t]+(\w+)\.(\w+)|from[ \t]+(\w+)(?:\.(\w+)[\w.]*)?[ \t]+import[ \t]+(?:\([ \t\r\n]*)?(\w+))",
+    re.MULTILINE,
+)
+#: So many modules of the root, and no others, tell what the root is called.
+_TELLING: Final = 2
 
 
 def find_src_roots(root: Path, declared: Sequence[str] = ()) -> tuple[str, ...]:
@@ -40,6 +48,30 @@ def package_name(root: Path) -> str:
         parts.append(folder.name)
         folder = folder.parent
     return ".".join(reversed(parts))
+
+
+def name_of_root(root: Path, texts: Mapping[str, str], external: Collection[str]) -> str:
+    """The name that the files below `root` import the root itself by, if it is not to be seen from the folders: a clone
+    under another name, or a folder without `__init__.py` of which the one above is on Python's path; else empty.
+
+    `texts` are the files, by their path from the root; `external` are the names of libraries. A name that is nothing
+    in the project tells the root if all that is imported from it is there: two modules, or one if the folder itself
+    has that name.
+    """
+    parts = {part for path in texts for part in path.replace(".py", "").split("/")}
+    here = {path.partition("/")[0].removesuffix(".py") for path in texts}
+    asked: dict[str, set[str]] = {}
+    for text in texts.values():
+        for plain, inner, package, module, name in _IMPORT.findall(text):
+            top = plain or package
+            if top in external or top in parts - {root.name}:
+                continue
+            part = inner or module or name
+            there = part in here and (not module or name in texts.get(f"{module}.py", name))
+            asked.setdefault(top, set()).add(part if there else "")
+    whole = {top: names for top, names in asked.items() if "" not in names}
+    told = [top for top, names in whole.items() if top == root.name or len(names) >= _TELLING]
+    return told[0] if len(told) == 1 else ""
 
 
 def _inside(root: Path, folder: str) -> str | None:
