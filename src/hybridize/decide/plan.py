@@ -27,7 +27,7 @@ from hybridize.decide.worth import MOSTLY, Worth, counted, is_counted
 from hybridize.domain.calls import BY_OTHERS
 from hybridize.domain.objects import Container, Inst, LibInst, Tensor, Tup, Unknown
 from hybridize.facts.gain.benefit import Work
-from hybridize.facts.model import Against, Evidence, FunctionFacts, FunctionKind, Mode, ParameterFacts, Ternary
+from hybridize.facts.model import Against, Evidence, FunctionFacts, Mode, ParameterFacts, Ternary
 from hybridize.flow.solve import given_position
 from hybridize.library import costs
 from hybridize.program.ir import Code
@@ -215,7 +215,7 @@ class _Chooser:
 
     def _takes_objects(self, code: Code, facts: FunctionFacts) -> bool:
         """Whether a function is given objects beside its receiver: each new one is a trace, and may be for one call."""
-        first = 1 if facts.kind is FunctionKind.METHOD else 0
+        first = int(facts.kind.is_bound)
         values = (value for frame in self.basis.frames.get(code, []) for value in frame.args[first:])
         return any(isinstance(o, (Inst, LibInst)) for value in values for o in value)
 

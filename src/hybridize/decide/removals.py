@@ -39,7 +39,7 @@ from hybridize.facts.calls.public import Public
 from hybridize.facts.functions.causes import argument_slot
 from hybridize.facts.functions.looking import Looker
 from hybridize.facts.gain.benefit import SKIPPED, Benefits, Work
-from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind, Ternary
+from hybridize.facts.model import Evidence, FunctionFacts, Ternary
 from hybridize.facts.origins import runs_at_once
 from hybridize.facts.state.guards import parts
 from hybridize.facts.state.reasons import OPAQUE
@@ -61,7 +61,6 @@ _LARGE: Final = 1e6
 _OPERATORS: Final = (ir.Operator, ir.Unary)
 #: Libraries whose operations the estimate counts, or that compute none.
 _ESTIMATED: Final = frozenset({"tf", "keras", "np", "builtins"})
-_BOUND: Final = (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +246,7 @@ class Removals:
         if self._looker.varying(value) is None:
             return inf
         param = facts.parameters[index]
-        slot = argument_slot(caller, pos, index, param.name, bound=facts.kind in _BOUND)
+        slot = argument_slot(caller, pos, index, param.name, bound=facts.kind.is_bound)
         made = index_of(caller.code).source(slot) if slot >= 0 else None
         if made is None or isinstance(made, ir.Load) or (isinstance(made, ir.Call) and not _counts_up(caller, made)):
             return inf

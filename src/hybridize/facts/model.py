@@ -45,6 +45,11 @@ class FunctionKind(StrEnum):
     STATICMETHOD = "staticmethod"
     NESTED = "nested"
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether a call on an object passes that, or its class, before the arguments."""
+        return self in (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
+
 
 class Told(Enum):
     """What a step of evidence tells, for those that ask it; `facts.evidence` has the sentences."""

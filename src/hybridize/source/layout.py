@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hybridize.regex import regex
+from hybridize.source.names import strip_suffix
 
 _SETUP_DIRECTORY = regex(r"package_dir\s*=\s*\{\s*['\"]{2}\s*:\s*['\"]([^'\"]+)['\"]")
 _SETUP_WHERE = regex(r"find_(?:namespace_)?packages\(\s*(?:where\s*=\s*)?['\"]([^'\"]+)['\"]")
@@ -58,8 +59,8 @@ def name_of_root(root: Path, texts: Mapping[str, str], external: Collection[str]
     in the project tells the root if all that is imported from it is there: two modules, or one if the folder itself
     has that name.
     """
-    parts = {part for path in texts for part in path.replace(".py", "").split("/")}
-    here = {path.partition("/")[0].removesuffix(".py") for path in texts}
+    paths = [strip_suffix(path).split("/") for path in texts]
+    parts, here = {part for path in paths for part in path}, {path[0] for path in paths}
     asked: dict[str, set[str]] = {}
     for text in texts.values():
         for plain, inner, package, module, name in _IMPORT.findall(text):

@@ -42,7 +42,7 @@ def module_name(relative: str, src_roots: Sequence[str] = (), root_name: str = _
     `root_name` names the `__init__.py` of the root itself. Roots are relative to the project's root too, all with
     `/`.
     """
-    key = _strip_suffix(relative)
+    key = strip_suffix(relative)
     best = ""
     for root in src_roots:
         if len(root) > len(best) and key.startswith(root + "/"):
@@ -53,7 +53,8 @@ def module_name(relative: str, src_roots: Sequence[str] = (), root_name: str = _
     return name.removesuffix("/" + _INIT).replace("/", ".")
 
 
-def _strip_suffix(relative: str) -> str:
+def strip_suffix(relative: str) -> str:
+    """A path without the ending of Python's files and notebooks."""
     for suffix in (".py", ".ipynb"):
         if relative.endswith(suffix):
             return relative[: -len(suffix)]
@@ -142,7 +143,7 @@ class ImportTable:
         return found.id if found is not None else None
 
     def _add_file(self, ref: FileRef) -> None:
-        key = _strip_suffix(ref.relative)
+        key = strip_suffix(ref.relative)
         directory, _, name = key.rpartition("/")
         is_package = name == _INIT and ref.relative.endswith(".py")
         root_name = self._root_name or _INIT

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import Container, Lit, Prim, Tup, Value
-from hybridize.facts.model import Evidence, FunctionKind
+from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at, passed_slots
 from hybridize.facts.state.guards import parts
 from hybridize.flow.frames import Frame
@@ -19,7 +19,6 @@ from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 _DEPTH: Final = 3
 #: The calls of a frame: caller, position, how.
 _Sites: TypeAlias = "list[tuple[Frame, int, How]]"
-_BOUND: Final = (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -31,7 +30,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     for frame in function.frames:
         sites = callers.get(frame, [])
         for i, (param, value) in enumerate(zip(frame.code.params, frame.args, strict=True)):
-            if i == 0 and function.facts.kind in _BOUND:
+            if i == 0 and function.facts.kind.is_bound:
                 continue
             for said, place in (
                 *_by_value(function.project, sites, _but_dicts(frame, param.slot, value)),

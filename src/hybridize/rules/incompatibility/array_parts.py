@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Container, Lib, Value
+from hybridize.domain.words import COMPARISONS
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes, operators
 from hybridize.tracing.shapes.passed_arrays import (
@@ -23,7 +24,8 @@ from hybridize.tracing.views import FrameView
 
 #: What a tuple can be put beside, and a `tf.TensorShape` cannot.
 _OPERATORS: Final = ("*", "%")
-_ORDERS: Final = frozenset({"<", "<=", ">", ">="})
+_EQUAL: Final = ("==", "!=")
+_ORDERS: Final = COMPARISONS.difference(_EQUAL)
 #: What an array's dtype is not, or is, as NumPy sees it: Python's numbers have 64 bits there, and 32 in TensorFlow.
 _NUMBERS: Final = frozenset({"builtins.int", "builtins.float"})
 
@@ -37,7 +39,7 @@ def compared(view: FrameView, instr: ir.Compare) -> Iterator[Asked]:
         owner = owner_of(view, slot, "shape")
         if owner >= 0 and instr.operator in _ORDERS:
             yield owner, f"compares by `{instr.operator}` the shape of", True
-        elif owner >= 0 and instr.operator in ("==", "!=") and _is_list(value):
+        elif owner >= 0 and instr.operator in _EQUAL and _is_list(value):
             yield owner, "compares with a list the shape of", False
 
 

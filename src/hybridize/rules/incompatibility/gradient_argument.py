@@ -7,14 +7,11 @@ from typing import Final
 
 from hybridize.domain.objects import Lib, Lit, Obj, Prim
 from hybridize.facts.calls.callgraph import has_own_gradient
-from hybridize.facts.model import FunctionKind
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.views import FrameView, FunctionView
 
 #: What Python cannot use any more once it is a tensor; a float is computed with as before.
 _USED: Final = frozenset({"int", "bool", "str"})
-#: What eager code binds first, and a graph of the function itself passes as the first argument.
-_WITH_RECEIVER: Final = (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
 
 
 def frame(view: FrameView) -> Iterator[Hit]:
@@ -30,7 +27,7 @@ def root(function: FunctionView) -> Iterator[Hit]:
     """Parameters that a graph of the function itself passes by keyword, or by their defaults, which no call need."""
     if not has_own_gradient(function.code):
         return
-    if function.facts.kind in _WITH_RECEIVER:
+    if function.facts.kind.is_bound:  # eager code binds it first, a graph of the function itself passes it
         said = f"a graph passes `{function.code.params[0].name}` itself, of which `tf.custom_gradient` makes a tensor"
         yield Hit(function.code.position, said)
     for param in function.code.params:

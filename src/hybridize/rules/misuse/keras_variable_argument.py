@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import Inst, LibInst, Obj
 from hybridize.facts.functions.causes import argument_slot
-from hybridize.facts.model import Evidence, FunctionKind
+from hybridize.facts.model import Evidence
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
@@ -37,7 +37,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     for caller, pos, frame in function.called_by(DIRECT):
         if not (changes or caller.code in hybrid):
             continue
-        bound = function.facts.kind in (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
+        bound = function.facts.kind.is_bound
         for i, param in enumerate(frame.code.params):
             if bound and i == 0:
                 continue

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import LibInst
 from hybridize.facts.calls.keras_graphs import is_run_by_graph
 from hybridize.facts.gain.computation import training_step
-from hybridize.facts.model import FunctionKind, Ternary
+from hybridize.facts.model import Ternary
 from hybridize.library.dialect import OF_TRACES
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import decorator_position, places
 from hybridize.tracing.running.replicas import SEVERAL
 from hybridize.tracing.views import FunctionView, ProjectView
-
-_OF_OBJECTS: Final = frozenset({FunctionKind.METHOD, FunctionKind.CLASSMETHOD})
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -30,7 +27,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     found = places(function)
     said = {name for name, _ in made.arguments}.union(made.given)
     # Of methods with a signature, which objects that are saved keep, nothing is said.
-    about = OF_TRACES if function.facts.kind in _OF_OBJECTS else OF_TRACES | {"input_signature"}
+    about = OF_TRACES if function.facts.kind.is_bound else OF_TRACES | {"input_signature"}
     if made.is_decorator and not made.conditional and said <= about:
         adds = "no more than the check by its signature" if "input_signature" in said else "nothing"
         message = f"only graphs call it: a decorator of its own adds {adds}"

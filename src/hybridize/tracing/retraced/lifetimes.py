@@ -341,8 +341,8 @@ def _sites(
             if isinstance(code, Code) and not code.is_class:
                 found.setdefault((code, at), set()).add(obj.frame)
         else:
-            is_bound = function.facts.kind in (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
-            slot = argument_slot(caller, pos, index, function.code.params[index].name, bound=is_bound)
+            name, bound = function.code.params[index].name, function.facts.kind.is_bound
+            slot = argument_slot(caller, pos, index, name, bound=bound)
             made = index_of(caller.code).source(slot) if slot >= 0 else None
             if isinstance(made, (ir.Attr, ir.Call)):
                 found.setdefault((caller.code, made.position), set()).add(caller.uid)

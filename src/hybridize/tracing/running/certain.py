@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from hybridize.domain.calls import DIRECT
 from hybridize.facts.calls.callgraph import denotes
-from hybridize.facts.model import FunctionKind
 from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -42,7 +41,7 @@ def passed_by_place(function: FunctionView, caller: Frame, pos: int, index: int)
     named = dict(call.keywords).get(function.code.params[index].name)
     if named is not None:
         return [named]
-    place = index - (function.facts.kind in (FunctionKind.METHOD, FunctionKind.CLASSMETHOD))
+    place = index - function.facts.kind.is_bound
     return [call.arguments[place][0]] if 0 <= place < len(call.arguments) else []
 
 

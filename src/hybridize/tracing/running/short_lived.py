@@ -11,6 +11,7 @@ from typing import Final
 
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import Bound, Func, Lit, Obj, Unknown
+from hybridize.domain.session import solved
 from hybridize.domain.words import SETTING_UP
 from hybridize.facts.calls.callgraph import denotes
 from hybridize.facts.origins import called_at
@@ -112,20 +113,17 @@ def _asks_for_what_it_makes(code: Code, region: Region) -> bool:
     return isinstance(made, (ir.Attr, ir.Global, ir.Cell))
 
 
+@solved
 def _bound(project: ProjectView) -> dict[str, list[tuple[Code, int]]]:
     """Where fields and variables are bound or taken away, by name."""
-
-    def gather() -> dict[str, list[tuple[Code, int]]]:
-        found: dict[str, list[tuple[Code, int]]] = {}
-        for code, frames in project.solution.frames.items():
-            index = index_of(code)
-            for instr in index.of(ir.SetAttr, ir.SetOuter, ir.DelAttr, ir.Unbinding):
-                found.setdefault(instr.name, []).append((code, instr.position))
-            calls = index.of(ir.Call) if not _BINDING.isdisjoint(index.names) else ()
-            for call in (each for each in calls if len(each.arguments) >= _OBJECT_AND_NAME):
-                given = {o for frame in frames for o in frame.vals[call.arguments[1][0]] or ()}
-                for name in (o.const for o in given if isinstance(o, Lit) and isinstance(o.const, str)):
-                    found.setdefault(name, []).append((code, call.position))
-        return found
-
-    return project.shared("bound names", gather)
+    found: dict[str, list[tuple[Code, int]]] = {}
+    for code, frames in project.solution.frames.items():
+        index = index_of(code)
+        for instr in index.of(ir.SetAttr, ir.SetOuter, ir.DelAttr, ir.Unbinding):
+            found.setdefault(instr.name, []).append((code, instr.position))
+        calls = index.of(ir.Call) if not _BINDING.isdisjoint(index.names) else ()
+        for call in (each for each in calls if len(each.arguments) >= _OBJECT_AND_NAME):
+            given = {o for frame in frames for o in frame.vals[call.arguments[1][0]] or ()}
+            for name in (o.const for o in given if isinstance(o, Lit) and isinstance(o.const, str)):
+                found.setdefault(name, []).append((code, call.position))
+    return found

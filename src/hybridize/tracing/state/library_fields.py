@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from hybridize.domain.objects import Cell, Lib, Obj, Value, lib
+from hybridize.domain.objects import BOTTOM, Cell, Lib, Obj, Value, lib
 from hybridize.flow.frames import Effect, Frame
 from hybridize.library import registry
 from hybridize.library.constants import CONSTANTS
 from hybridize.library.defaults import library_attribute
 from hybridize.program import ir
 from hybridize.program.index import index_of
-
-_NO_VALUE: Final[Value] = frozenset()
 
 
 class LibraryField(Cell):
@@ -40,5 +36,5 @@ def field_set(frame: Frame, effect: Effect, owner: Lib, known: dict[Obj, Cell]) 
     for instr in index_of(frame.code).at(effect.position):
         match instr:
             case ir.SetAttr(value=slot) | ir.SetItem(value=slot) | ir.Call(arguments=[*_, (slot, False)]):
-                cell.value |= frame.vals[slot] or _NO_VALUE
+                cell.value |= frame.vals[slot] or BOTTOM
     return cell
